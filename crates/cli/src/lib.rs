@@ -11,6 +11,7 @@ mod calibrate;
 mod compare;
 #[cfg(feature = "live")]
 mod conform;
+mod diff;
 #[cfg(feature = "live")]
 mod doctor;
 #[cfg(feature = "live")]
@@ -34,11 +35,13 @@ mod race;
 #[cfg(feature = "live")]
 mod record;
 mod run;
+mod shrink;
 mod study;
 mod summarise;
 #[cfg(feature = "tables")]
 mod sweep;
 mod tables;
+mod teach;
 mod tune;
 mod usage;
 mod verify;
@@ -75,6 +78,7 @@ First steps:
   goodness compare my.ftrace.gz                  rank schedulers on it
   goodness why my.ftrace.gz                      explain the longest latencies in it
   goodness tune my.ftrace.gz --over base_slice   search for a better setting
+  goodness diff mixed -p eevdf -p cfs            the first decision that differs, and what follows
   goodness play examples/02-nice.toml -d 5s      play work as real threads under this kernel
   goodness race spin-nice                        race nice values on this machine's kernel
   goodness doctor                                check what works here, and what to install
@@ -87,6 +91,7 @@ Exit codes: 0 ok, 1 failure, 2 usage or bad input, 3 undecided (--decide), 4 a c
 #[derive(Subcommand)]
 enum Command {
     Compare(compare::Compare),
+    Diff(Box<diff::Diffing>),
     Run(run::Run),
     Conform(conform::Conform),
     Play(play::Play),
@@ -95,8 +100,10 @@ enum Command {
     Why(why::Why),
     Summarise(summarise::Summarise),
     List(list::List),
+    Shrink(shrink::Shrinking),
     Study(study::Conduct),
     Tune(Box<tune::Tune>),
+    Teach(teach::Teach),
     Sweep(sweep::Sweep),
     Elevate(Box<elevate::Elevate>),
     Calibrate(calibrate::Calibrate),
@@ -123,10 +130,12 @@ impl Command {
         if matches!(
             self,
             Command::Compare(_)
+                | Command::Diff(_)
                 | Command::Run(_)
                 | Command::Verify(_)
                 | Command::Why(_)
                 | Command::Study(_)
+                | Command::Teach(_)
                 | Command::Sweep(_)
                 | Command::Tune(_)
                 | Command::Conform(_)
@@ -135,6 +144,7 @@ impl Command {
         }
         match self {
             Command::Compare(compare) => compare.run(),
+            Command::Diff(diff) => diff.run(),
             Command::Run(run) => run.run(),
             Command::Conform(conform) => conform.run(),
             Command::Play(play) => play.run(),
@@ -143,8 +153,10 @@ impl Command {
             Command::Why(why) => why.run(),
             Command::Summarise(summarise) => summarise.run(),
             Command::List(list) => list.run(),
+            Command::Shrink(shrink) => shrink.run(),
             Command::Study(study) => study.run(),
             Command::Tune(tune) => tune.run(),
+            Command::Teach(teach) => teach.run(),
             Command::Sweep(sweep) => sweep.run(),
             Command::Elevate(elevate) => elevate.run(),
             Command::Calibrate(calibrate) => calibrate.run(),

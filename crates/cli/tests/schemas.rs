@@ -21,6 +21,7 @@ fn documents() -> Vec<(&'static str, Value)> {
         of::<Vec<BenchRow>>("goodness.bench/1"),
         of::<calibrate::Document>("goodness.calibrate/1"),
         of::<conform::Document>("goodness.conform/1"),
+        of::<goodness_report::diff::Diff>("goodness.diff/1"),
         of::<goodness_race::examination::Document>("goodness.doctor/1"),
         of::<goodness_ublk::Document>("goodness.elevate/1"),
         of::<Vec<goodness_ublk::Listed>>("goodness.elevate-list/1"),
@@ -33,6 +34,7 @@ fn documents() -> Vec<(&'static str, Value)> {
         of::<goodness_trace::Summary>("goodness.summary/1"),
         of::<goodness_sweep::Summary>("goodness.sweep/1"),
         of::<goodness_report::tune::Tuning>("goodness.tune/1"),
+        of::<goodness_report::teach::Lesson>("goodness.teach/1"),
         of::<verification::Document>("goodness.verify/1"),
         of::<why::Why>("goodness.why/1"),
     ]
@@ -188,6 +190,7 @@ fn tables() -> Vec<(&'static str, &'static str, &'static [Column])> {
         ("goodness.bench-values/1", "bench", goodness_bench::long::VALUES),
         ("goodness.costs/1", "calibrate", calibrate::COSTS),
         ("goodness.why-links/1", "why", why::LINKS),
+        ("goodness.differences/1", "diff", goodness_report::diff::table::DIFFERENCES),
         ("goodness.fidelity/1", "verify; Python: `verify(…).metrics`", report::FIDELITY),
         ("goodness.study-rows/1", "study; Python: `study(…).rows`", study),
         ("goodness.metrics/1", "Python: `metrics` and `ranking`", report::METRICS),

@@ -114,6 +114,8 @@ pub struct Task {
     pub slice: Option<Span>,
     /// Reservation that the deadline policies keep for the task.
     pub reservation: Option<Reservation>,
+    /// CPU time of each of its bursts, if the work tells it in advance as textbooks do. No kernel knows it.
+    pub burst: Option<Span>,
 }
 
 /// The part of a task that each decision changes, and the part of its request that a decision reads: 8 bytes, so that

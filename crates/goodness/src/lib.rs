@@ -42,6 +42,7 @@ mod compared_kernels;
 #[cfg(feature = "live")]
 pub mod conform;
 mod contender;
+pub mod diff;
 mod edit;
 mod fidelity;
 mod kernel;
@@ -62,6 +63,7 @@ mod report;
 mod run;
 mod runs;
 pub mod shipped;
+pub mod shrink;
 mod simulation;
 pub mod space;
 mod spec;
@@ -70,6 +72,7 @@ pub mod standard;
 mod standstill;
 mod storage;
 pub mod summary;
+pub mod teach;
 #[cfg(feature = "parallel")]
 pub mod threads;
 pub mod tune;

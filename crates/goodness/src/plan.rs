@@ -16,13 +16,13 @@ use crate::simulation::{self, Beside, Trial};
 use crate::standstill;
 use crate::work::Work;
 use goodness_core::{
-    Class, CpuSet, Group, Machine, PolicyEntry, Remarked, Remarks, Seed, TaskId, TaskSpec, Time, Workload,
+    Class, CpuSet, Group, Machine, Observer, PolicyEntry, Remarked, Remarks, Seed, TaskId, TaskSpec, Time, Workload,
     WorkloadSource,
 };
 use goodness_observe::Window;
 use goodness_report::model::Fidelity;
 use goodness_report::timeline::{Recorder, TimelineTask};
-use goodness_sim::{Blame, Fault};
+use goodness_sim::{Blame, Fault, Options, simulate_with};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
@@ -52,6 +52,8 @@ pub struct Plan<'a> {
     pub first: u32,
     /// The schedules to keep of the first replication of each contender.
     pub timelines: Timelines,
+    /// True if the results of every task are kept of each run, and not of the first alone.
+    pub by_task: bool,
     /// True if the real time that simulating takes is measured: the one result that is not the same every time.
     pub timing: bool,
     /// Accepts runs in which all tasks wait at the end, whatever the workload states. Servers that get a fixed number
@@ -87,6 +89,7 @@ impl<'a> Plan<'a> {
             runs: 10,
             first: 0,
             timelines: Timelines::default(),
+            by_task: false,
             timing: false,
             may_end_waiting: false,
         }
@@ -99,7 +102,7 @@ impl<'a> Plan<'a> {
     /// The first fault, in order of contenders and replications, with its run; or cancellation.
     pub fn run(&self, watch: &Watch) -> Result<Runs, Refusal> {
         self.check_edits()?;
-        let room = |contender: &Contender| Mutex::new(Collected::of(contender.clone(), self.drawn()));
+        let room = |contender: &Contender| Mutex::new(Collected::of(contender.clone(), self.drawn(), self.by_task));
         let collected: Vec<Mutex<Collected>> = self.contenders.iter().map(room).collect();
         let stated = Mutex::new(Vec::new());
         let verifier = self.recorded.map(Recorded::contender);
@@ -208,6 +211,38 @@ impl<'a> Plan<'a> {
         let recorded = self.recorded?;
         let of = if recorded.elevator.is_some() { block_fidelity::fidelity } else { fidelity };
         Some(of(recorded, &contender.to_string(), run))
+    }
+
+    /// Runs replication `number` of contender `index` again, watched by `observer` alone.
+    ///
+    /// # Errors
+    /// As [`Plan::run`].
+    pub(crate) fn watch_one(
+        &self,
+        index: usize,
+        number: u32,
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<Named>, Refusal> {
+        let contender = &self.contenders[index];
+        let job = Job { contender, source: self.source, index: Some(index), replication: number, verifies: false };
+        let Ready { machine, work, tasks, seed } = self.ready(&job)?;
+        let disks = simulation::disks(&work, contender.elevator.as_ref(), &machine, seed);
+        let policy = contender.policy.make(&machine, seed);
+        let options = Options { seed, ..Options::default() };
+        disks
+            .and_then(|disks| simulate_with(&machine, policy, work, disks, observer, options))
+            .map_err(|fault| self.refusal(&fault, &tasks, &job))?;
+        Ok(tasks)
+    }
+
+    /// CPUs of the largest machine that a contender has.
+    ///
+    /// # Errors
+    /// An edit of the machine that cannot be.
+    pub(crate) fn most_cpus(&self) -> Result<usize, Refusal> {
+        let cpus = |contender: &Contender| Ok(edit::machine(&contender.edits, self.machine)?.cpu_count());
+        let all = self.contenders.iter().map(cpus).collect::<Result<Vec<usize>, Refusal>>()?;
+        Ok(all.into_iter().max().unwrap_or_default())
     }
 
     /// Runs one simulation.

@@ -267,6 +267,7 @@ fn as_arm(name: &str, recorded: Option<Recorded>) -> Result<Arm, Refusal> {
         decisions: 0,
         wall_ns: None,
         distributions: FAMILIES.iter().map(|(_, pick)| pick(&measured.distributions).clone()).collect(),
+        tasks: Vec::new(),
         violations: Vec::new(),
         overdue: None,
         first: RunResult {

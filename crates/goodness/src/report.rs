@@ -180,11 +180,16 @@ impl Runs {
         }
     }
 
-    fn pairing(&self) -> Pairing {
+    pub(crate) fn pairing(&self) -> Pairing {
         if self.sampling == Sampling::Arms { Pairing::Independent } else { Pairing::Paired }
     }
 
-    fn doubt(&self, arm: &Arm, metric: &About) -> Doubt {
+    /// True if enough is known of `metric` under the reference and `arm` for a verdict.
+    pub(crate) fn is_judged(&self, arm: &Arm, metric: &About) -> bool {
+        self.is_known(&self.doubt(arm, metric)) && self.observations(arm, metric) >= FEWEST
+    }
+
+    pub(crate) fn doubt(&self, arm: &Arm, metric: &About) -> Doubt {
         let spread = Spread::of(metric.name, self.cpus);
         let is_change = arm.contender.policy.name == self.arms[0].contender.policy.name;
         let between = match self.sampling {

@@ -9,7 +9,7 @@ use crate::{standstill, watchdog};
 use goodness_core::spelling::suggest;
 use goodness_core::{Machine, WorkloadSource};
 use goodness_observe::metrics::Distributions;
-use goodness_observe::{Better, Histogram, METRICS, Violation};
+use goodness_observe::{Better, Histogram, METRICS, TaskMeasured, Violation};
 use goodness_report::Timeline;
 use goodness_report::model::{Fidelity, MachineSummary, Sampling};
 
@@ -61,6 +61,8 @@ pub struct Arm {
     pub wall_ns: Option<u64>,
     /// For each of [`FAMILIES`] the distribution of all runs together.
     pub(crate) distributions: Vec<Histogram>,
+    /// Results of every task in each run, if the plan keeps them; else empty.
+    pub(crate) tasks: Vec<Vec<TaskMeasured>>,
     /// Violations found by checkers, by replication.
     pub violations: Vec<(Again, Violation)>,
     /// Message of the sched_ext watchdog for the first run in which it would have fired.
@@ -229,14 +231,15 @@ pub(crate) struct Collected {
     decisions: u64,
     wall_ns: Option<u64>,
     distributions: Vec<Histogram>,
+    tasks: Option<Vec<Vec<TaskMeasured>>>,
     violations: Vec<(u32, Violation)>,
     overdue: Option<(u32, String)>,
     first: Option<RunResult>,
 }
 
 impl Collected {
-    /// Room for all runs.
-    pub(crate) fn of(contender: Contender, drawn: Drawn) -> Collected {
+    /// Room for all runs; `by_task` says whether the results of every task are kept.
+    pub(crate) fn of(contender: Contender, drawn: Drawn, by_task: bool) -> Collected {
         Collected {
             contender,
             drawn,
@@ -246,6 +249,7 @@ impl Collected {
             decisions: 0,
             wall_ns: None,
             distributions: FAMILIES.iter().map(|_| Histogram::default()).collect(),
+            tasks: by_task.then(|| vec![Vec::new(); drawn.runs as usize]),
             violations: Vec::new(),
             overdue: None,
             first: None,
@@ -275,6 +279,9 @@ impl Collected {
         for ((_, pick), all) in FAMILIES.iter().zip(&mut self.distributions) {
             all.merge(pick(&run.measured.distributions));
         }
+        if let Some(tasks) = &mut self.tasks {
+            tasks[index as usize].clone_from(&run.measured.tasks);
+        }
         if index == 0 {
             self.first = Some(run);
         }
@@ -295,6 +302,7 @@ impl Collected {
             decisions: self.decisions,
             wall_ns: self.wall_ns,
             distributions: self.distributions,
+            tasks: self.tasks.unwrap_or_default(),
             violations: self.violations.into_iter().map(|(index, found)| (again(index), found)).collect(),
             overdue: self.overdue.map(|(_, warning)| warning),
             first: self.first.expect("a plan has one run or more"),

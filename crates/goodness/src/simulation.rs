@@ -2,6 +2,7 @@
 
 use crate::spec::{ElevatorSpec, PolicySpec};
 use crate::storage;
+use goodness_block::Storage;
 use goodness_core::{Machine, MadePolicy, Observer, Seed, Span, Time, Workload};
 use goodness_observe::{ByFifth, Checked, Ending, Fifths, Measured, MetricsAndCheckers, Subject, Window};
 use goodness_report::timeline::Recorder;
@@ -59,12 +60,7 @@ pub struct Run {
 /// # Errors
 /// A fault of the policy or of the work; disks that cannot be built are the work's fault.
 pub fn run(trial: Trial) -> Result<Run, Fault> {
-    let disks = storage::build(&trial.work, trial.elevator, trial.machine, trial.seed).map_err(|sentence| Fault {
-        at: Time::ZERO,
-        blame: Blame::Workload,
-        task: None,
-        sentence,
-    })?;
+    let disks = disks(&trial.work, trial.elevator, trial.machine, trial.seed)?;
     let Trial { policy, machine, work, seed, recorder, fifths, beside, .. } = trial;
     let subjects = Subject::all(&work);
     let mut watch = MetricsAndCheckers::new(machine.cpu_count(), Time::ZERO + work.warmup, &subjects);
@@ -86,6 +82,17 @@ pub fn run(trial: Trial) -> Result<Run, Fault> {
     let ending = if outcome.reason == End::Horizon { Ending::Horizon } else { Ending::Quiet };
     let (measured, checked) = watch.finish(outcome.end, ending);
     Ok(Run { measured, checked, outcome, recorder, fifths: fifths.map(Fifths::finish) })
+}
+
+/// The disks of `work`. What is wrong with them is the work's fault.
+pub(crate) fn disks(
+    work: &Workload,
+    elevator: Option<&ElevatorSpec>,
+    machine: &Machine,
+    seed: Seed,
+) -> Result<Option<Storage>, Fault> {
+    let fault = |sentence| Fault { at: Time::ZERO, blame: Blame::Workload, task: None, sentence };
+    storage::build(work, elevator, machine, seed).map_err(fault)
 }
 
 #[cfg(test)]

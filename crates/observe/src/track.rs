@@ -94,6 +94,8 @@ pub struct Began<'a, T> {
     pub counted_on: Option<CpuId>,
     /// True if its previous slice was on another CPU.
     pub moved: bool,
+    /// True if it is the task's first slice.
+    pub is_first: bool,
     /// The task, running.
     pub task: &'a mut TaskTrack<T>,
 }

@@ -128,12 +128,13 @@ impl<T: Default> Tracker<T> {
             self.waiting.unqueue(0);
         }
         let waited_since = std::mem::replace(&mut to.since, at);
-        let (woken, moved) = (to.has(mark::WOKEN), to.has(mark::RAN) && to.ran_on != to.cpu);
+        let (woken, is_first) = (to.has(mark::WOKEN), !to.has(mark::RAN));
+        let moved = !is_first && to.ran_on != to.cpu;
         to.marks = to.marks & !mark::WOKEN | mark::RAN;
         to.state = State::Running;
         to.ran_on = to.cpu;
         let ended = Ended { began, task: from };
-        let began = Began { waited_since: Some(waited_since), woken, counted_on: Some(cpu), moved, task: to };
+        let began = Began { waited_since: Some(waited_since), woken, counted_on: Some(cpu), moved, is_first, task: to };
         Some(Switched { ended, began, waited_since })
     }
 
@@ -192,8 +193,8 @@ impl<T: Default> Tracker<T> {
             self.running[queued_on.index()] = NOBODY;
             self.waiting.idle(queued_on);
         }
-        let woken = track.has(mark::WOKEN);
-        let moved = track.has(mark::RAN) && track.ran_on != cpu.0 as u16;
+        let (woken, is_first) = (track.has(mark::WOKEN), !track.has(mark::RAN));
+        let moved = !is_first && track.ran_on != cpu.0 as u16;
         track.marks = track.marks & !mark::WOKEN | mark::RAN;
         track.state = State::Running;
         track.since = at;
@@ -201,7 +202,7 @@ impl<T: Default> Tracker<T> {
         track.ran_on = cpu.0 as u16;
         self.running[cpu.index()] = task;
         self.waiting.busy(cpu);
-        Began { waited_since, woken, counted_on, moved, task: track }
+        Began { waited_since, woken, counted_on, moved, is_first, task: track }
     }
 
     /// Moves the queued `task` to the run queue of `to`. Returns its previous CPU if that is another one.

@@ -10,6 +10,8 @@ use sha2::{Digest, Sha256};
 
 const PAGE: &str = include_str!("../web/page.html");
 const STYLE: &str = include_str!("../web/style.css");
+/// Style of pages without charts that are drawn by a script.
+const PLAIN_STYLE: &str = include_str!("../web/plain.css");
 /// The script's parts, in the order in which they build on each other.
 const SCRIPTS: [&str; 7] = [
     include_str!("../web/page.js"),
@@ -73,11 +75,25 @@ fn embedded(report: &Report, timelines: &[Timeline]) -> String {
 }
 
 /// JSON that cannot end its `<script>` element: escapes `<`, which occurs only inside strings.
-fn without_markup(json: &str) -> String {
+pub(crate) fn without_markup(json: &str) -> String {
     json.replace('<', "\\u003c")
 }
 
-fn escape(text: &str) -> String {
+/// The beginning of a page in the plain style, up to its body. `title` is escaped; without a script none may run.
+pub(crate) fn plain_head(title: &str, script: Option<&str>) -> String {
+    let hash = script.map(|it| pack::base64(&Sha256::digest(it.as_bytes())));
+    let script = hash.map(|hash| format!("; script-src 'sha256-{hash}'")).unwrap_or_default();
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta \
+         http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src \
+         data:{script}\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta \
+         name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n<title>{title}</title>\n\
+         <style>\n{PLAIN_STYLE}</style>\n</head>\n<body>\n"
+    )
+}
+
+/// Text that adds no element to a page.
+pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 

@@ -5,8 +5,10 @@
 
 pub mod chart;
 pub mod citation;
+mod colour;
 mod conclusion;
 mod details;
+pub mod diff;
 pub mod drawing;
 pub mod every_run;
 pub mod figure;
@@ -23,6 +25,7 @@ mod ranking;
 pub mod schedule;
 pub mod table;
 pub mod tables;
+pub mod teach;
 pub mod text;
 pub mod timeline;
 mod trust;

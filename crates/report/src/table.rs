@@ -31,8 +31,9 @@ pub(crate) fn keep_whole(table: &mut Table, columns: &[usize], most: u16) {
     }
 }
 
-/// The table's lines without blanks at their ends.
-pub(crate) fn trimmed(table: &Table) -> String {
+/// A table as text, without spaces at the ends of lines.
+#[must_use]
+pub fn trimmed(table: &Table) -> String {
     table.lines().map(|line| line.trim_end().to_string()).collect::<Vec<_>>().join("\n")
 }
 

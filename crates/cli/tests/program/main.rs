@@ -5,6 +5,7 @@ mod block_io;
 mod calibrate;
 mod commands;
 mod common;
+mod diff;
 #[cfg(feature = "live")]
 mod elevate;
 mod examples;
@@ -25,5 +26,6 @@ mod study;
 #[cfg(feature = "tables")]
 mod sweep;
 mod tables;
+mod teach;
 mod tune;
 mod why;

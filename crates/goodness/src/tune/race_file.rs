@@ -155,6 +155,9 @@ fn of_task(change: &Change) -> Result<(&'static str, String), String> {
             let list: Vec<String> = cpus.iter().map(|cpu| cpu.0.to_string()).collect();
             ("cpus", quoted(&list.join(",")))
         }
+        Change::Apart | Change::Compute(_) => {
+            return Err("a race runs the load on this machine's CPUs, with the work that it has".into());
+        }
     })
 }
 

@@ -72,6 +72,9 @@ pub const METRICS: &[About] = metrics!(@ []
     "throughput", "1/s", Higher, "Requests served, or cycles of programmes completed, per second.";
     "completion_time", "ns", Lower, "Time from the start of measuring until the last judged task ended, if all did.";
     "turnaround", "ns", Lower, "Mean time from a judged task's first wake-up to its end, for tasks that ended.";
+    "waiting_time", "ns", Lower, "Mean time that a judged task spent in run queues from its first wake-up to its end, \
+        for tasks that ended.";
+    "response_time", "ns", Lower, "Mean time from a judged task's first wake-up to the first time it ran.";
     distribution "slice_length", "ns", Neither, "slice length: from switch-in to switch-out";
     "context_switches", "1", Neither, "Switches from a task to another task or to idle.";
     "involuntary_switches", "1", Neither, "Switches away from a task that was still runnable: preempted or yielding.";

@@ -19,12 +19,14 @@ mod io;
 mod measured;
 mod overhead;
 mod request_latency;
+mod response_time;
 mod run_queue;
 mod slice_length;
 mod switches;
 mod task_account;
 mod task_results;
 mod usage;
+mod waiting_time;
 mod wakeup_latency;
 
 pub use about::{About, Better, METRICS};
@@ -39,6 +41,7 @@ use idle::IdleWhileQueued;
 use io::IoMeasures;
 use overhead::SchedulerTime;
 use request_latency::RequestLatency;
+use response_time::ResponseTime;
 use run_queue::RunQueues;
 use slice_length::SliceLength;
 pub(crate) use task_account::TaskAccount;
@@ -83,6 +86,7 @@ pub(crate) struct Measures {
     overhead: SchedulerTime,
     fairness: Fairness,
     completion: Completion,
+    response: ResponseTime,
     /// Created at the first I/O event.
     io: Option<Box<IoMeasures>>,
 }
@@ -100,6 +104,7 @@ impl Measures {
             overhead: SchedulerTime::default(),
             fairness: Fairness::new(cpus, from, subjects),
             completion: Completion::default(),
+            response: ResponseTime::default(),
             io: None,
         }
     }
@@ -175,6 +180,9 @@ impl Measures {
             None => self.runnable(at, cpu, task, began.task),
         }
         self.fairness.started(at, task);
+        if began.is_first {
+            self.response.started(at, self.from, &began);
+        }
         if !self.measuring {
             return;
         }
@@ -243,6 +251,8 @@ impl Measures {
         self.overhead.report(usage::busy(tracker), &mut values);
         self.fairness.report(tracker, &mut values);
         self.completion.report(window, tracker, &mut values);
+        waiting_time::report(window, tracker, &mut values);
+        self.response.report(&mut values);
         let io = self.io.take().unwrap_or_default();
         io.report(window, &mut values);
         Measured {

@@ -212,6 +212,35 @@ fn turnaround_and_completion_need_the_end_of_the_task() {
 }
 
 #[test]
+fn waiting_and_response_time_are_those_of_textbooks() {
+    // Task 0 runs 0..4 and 6..8, task 1 arrives at 1 and runs 4..6.
+    let stream = Stream::new(1, 0, &judged(2))
+        .wake(0, 0, 0)
+        .switch(0, 0, None, Some(0))
+        .wake(1, 1, 0)
+        .switch(4, 0, Some((0, Off::Preempted)), Some(1))
+        .event(6, Event::Exit { task: TaskId(1) })
+        .switch(6, 0, Some((1, Off::Exited)), Some(0))
+        .event(8, Event::Exit { task: TaskId(0) })
+        .switch(8, 0, Some((0, Off::Exited)), None);
+    let measured = stream.end(10);
+    assert_close(measured.get("waiting_time"), (2.0 + 3.0) / 2.0);
+    assert_close(measured.get("response_time"), (0.0 + 3.0) / 2.0);
+    assert_close(measured.get("turnaround"), (8.0 + 5.0) / 2.0);
+}
+
+#[test]
+fn a_task_that_arrived_in_the_warm_up_has_no_waiting_and_no_response_time() {
+    let measured = Stream::new(1, 5, &judged(1))
+        .wake(1, 0, 0)
+        .switch(7, 0, None, Some(0))
+        .event(9, Event::Exit { task: TaskId(0) })
+        .switch(9, 0, Some((0, Off::Exited)), None)
+        .end(10);
+    assert_eq!((measured.get("waiting_time").value, measured.get("response_time").value), (None, None));
+}
+
+#[test]
 fn overhead_is_a_share_of_busy_time() {
     let spent = |kind, span| Event::Overhead { cpu: CpuId(0), kind, span: Span(span) };
     let measured = Stream::new(1, 0, &judged(1))

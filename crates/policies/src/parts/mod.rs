@@ -3,6 +3,7 @@
 pub mod ahead;
 pub mod be_elections;
 pub mod be_priorities;
+pub mod bursts;
 pub mod cbs;
 pub mod domains;
 pub mod fair;

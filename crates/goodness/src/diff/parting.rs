@@ -1,0 +1,165 @@
+//! The first decision that differs, in words, with the queue as each side saw it.
+
+use super::decisions::{Choice, Track, channel};
+use super::first::{self, Parting};
+use super::scene::{Moment, Scene, left};
+use crate::refusal::Refusal;
+use crate::run::Named;
+use goodness_core::{CpuId, Observer, TaskId, Time};
+use goodness_report::diff::{self as model, FirstDifference, Queued, TaskName};
+use std::thread;
+
+/// Runs side 0 or 1 under an observer; returns its tasks.
+pub(crate) trait Rerun: Fn(usize, &mut dyn Observer) -> Result<Vec<Named>, Refusal> + Sync {}
+impl<F: Fn(usize, &mut dyn Observer) -> Result<Vec<Named>, Refusal> + Sync> Rerun for F {}
+
+/// Runs both sides beside each other until they differ.
+///
+/// Memory does not depend on the length of the runs: some thousand decisions of each, and those that one run has made
+/// and the other, within some hundred microseconds of simulated time, not yet.
+///
+/// # Errors
+/// Those of a run.
+pub(crate) fn parting(rerun: &impl Rerun) -> Result<Option<Parting>, Refusal> {
+    thread::scope(|scope| {
+        let start = |side: usize| {
+            let (mut sender, stream) = channel();
+            (scope.spawn(move || rerun(side, &mut sender).map(drop)), stream)
+        };
+        let ((a, of_a), (b, of_b)) = (start(0), start(1));
+        let found = first::first(of_a, of_b);
+        for run in [a, b] {
+            run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        }
+        Ok(found)
+    })
+}
+
+/// Runs both sides up to where they part, and tells what each did and saw.
+///
+/// # Errors
+/// Those of a run.
+pub(crate) fn told(parting: &Parting, cpus: usize, rerun: &impl Rerun) -> Result<FirstDifference, Refusal> {
+    let side = |index: usize| -> Result<Told, Refusal> {
+        let own = parting.of[index];
+        let moment = own.map_or(Moment::After(parting.at), |it| Moment::Before(it.number));
+        let mut scene = Scene::new(cpus, moment);
+        let tasks = rerun(index, &mut scene)?;
+        Ok(Told { scene, tasks, at: parting.at, choice: own.map(|it| it.decision.choice) })
+    };
+    let (a, b) = (side(0)?, side(1)?);
+    let told = |it: &Told| match parting.track {
+        Track::Cpu(cpu) => it.pick(cpu),
+        Track::Task(task) => it.placement(task),
+        Track::Disk(_) => it.dispatch(),
+    };
+    Ok(FirstDifference {
+        replication: 0,
+        seed: 0,
+        at_ns: parting.at.0,
+        cpu: match parting.track {
+            Track::Cpu(cpu) => Some(cpu.0),
+            Track::Task(task) => a.cpu_of(task).or(b.cpu_of(task)).map(|cpu| cpu.0),
+            Track::Disk(_) => None,
+        },
+        disk: if let Track::Disk(disk) = parting.track { Some(disk.0.into()) } else { None },
+        placed: if let Track::Task(task) = parting.track {
+            Some(if a.has(task) { &a } else { &b }.name(task))
+        } else {
+            None
+        },
+        a: told(&a),
+        b: told(&b),
+    })
+}
+
+/// One side at the parting.
+struct Told {
+    scene: Scene,
+    tasks: Vec<Named>,
+    at: Time,
+    /// `None` if it went on as before.
+    choice: Option<Choice>,
+}
+
+impl Told {
+    fn name(&self, task: TaskId) -> TaskName {
+        match self.tasks.get(task.index()) {
+            Some(known) => TaskName { name: known.name.clone(), id: known.id },
+            None => TaskName { name: "forked".into(), id: u64::from(task.0) + 1 },
+        }
+    }
+
+    fn has(&self, task: TaskId) -> bool {
+        task.index() < self.tasks.len()
+    }
+
+    fn said(&self, task: TaskId) -> String {
+        let TaskName { name, id } = self.name(task);
+        format!("{name} {id}")
+    }
+
+    /// Who runs next on `cpu`.
+    fn pick(&self, cpu: CpuId) -> model::Choice {
+        let running = self.scene.running(cpu);
+        let (did, picked) = match self.choice {
+            Some(Choice::Switched { prev, next }) => {
+                let then = next.map_or("idles".into(), |task| format!("picks {}", self.said(task)));
+                let did = prev.map(|(task, off)| format!("{then} ({} {})", self.said(task), left(off)));
+                (did.unwrap_or(then), next)
+            }
+            _ => (running.map_or("idles on".into(), |task| format!("keeps {}", self.said(task))), running),
+        };
+        model::Choice { picked: picked.map(|task| self.name(task)), ..self.seen(Some(cpu), did) }
+    }
+
+    /// The CPU on which `task` waits from then on.
+    fn cpu_of(&self, task: TaskId) -> Option<CpuId> {
+        match self.choice {
+            Some(Choice::Placed(cpu) | Choice::Moved(cpu)) => Some(cpu),
+            _ => self.scene.queue_of(task),
+        }
+    }
+
+    fn placement(&self, task: TaskId) -> model::Choice {
+        let name = self.said(task);
+        let did = match (self.choice, self.scene.queue_of(task)) {
+            (Some(Choice::Placed(cpu)), _) => format!("wakes {name} on CPU {}", cpu.0),
+            (Some(Choice::Moved(cpu)), _) => format!("moves {name} to CPU {}", cpu.0),
+            (_, Some(cpu)) => format!("leaves {name} waiting on CPU {}", cpu.0),
+            (None, None) if !self.has(task) => "has no such task".into(),
+            (_, None) => format!("does not wake {name} yet"),
+        };
+        self.seen(self.cpu_of(task), did)
+    }
+
+    fn dispatch(&self) -> model::Choice {
+        let did = match self.choice {
+            Some(Choice::Issued { sector, sectors }) => format!("issues {sectors} sectors from {sector}"),
+            _ => "issues nothing".into(),
+        };
+        self.seen(None, did)
+    }
+
+    /// The run queue of `cpu` as it was.
+    fn seen(&self, cpu: Option<CpuId>, did: String) -> model::Choice {
+        let queued = |(task, since): (TaskId, Time)| Queued {
+            task: self.name(task),
+            waited_ns: self.at.0.saturating_sub(since.0),
+        };
+        let slice = |(task, cpu, start, end): (TaskId, CpuId, Time, Time)| model::Slice {
+            task: self.name(task),
+            cpu: cpu.0,
+            start_ns: start.0,
+            end_ns: end.0,
+        };
+        model::Choice {
+            did,
+            picked: None,
+            running: cpu.and_then(|cpu| self.scene.running(cpu)).map(|task| self.name(task)),
+            queue: cpu.map(|cpu| self.scene.queue(cpu)).unwrap_or_default().into_iter().map(queued).collect(),
+            schedule: self.scene.slices().map(slice).collect(),
+            rule: None,
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Recordings of one set-up have no difference, and of two set-ups they have one.
+
+use goodness::{OpenOptions, Refusal, Runs, diff, open, recordings, unwatched};
+use goodness_report::diff::Verdict;
+use std::path::{Path, PathBuf};
+
+/// Loads that a run of the tests opens. All: `GOODNESS_ALL_PAIRS=1 cargo test -p goodness --test diff`.
+const LOADS: [&str; 2] = ["redis-benchmark-4", "mixed-1cpu"];
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings/repeats")
+}
+
+/// Every load of the folder, or those of a short run.
+fn loads() -> Vec<String> {
+    let entries = std::fs::read_dir(folder()).expect("recordings").map(|it| it.expect("an entry").file_name());
+    let first = |name: String| name.strip_suffix(".1.ftrace.zst").map(String::from);
+    let mut all: Vec<String> = entries.filter_map(|it| first(it.into_string().ok()?)).collect();
+    all.sort();
+    let is_short = std::env::var_os("GOODNESS_ALL_PAIRS").is_none();
+    all.retain(|it| !is_short || LOADS.contains(&it.as_str()));
+    all
+}
+
+/// The recordings of a load, each as an arm.
+fn recorded(names: &[String]) -> Runs {
+    let path = |name: &String| folder().join(name).display().to_string();
+    let inputs: Vec<String> = names.iter().map(path).collect();
+    let open = |named: &str| -> Result<_, Refusal> { open(named, &OpenOptions::default(), &unwatched) };
+    recordings::as_arms(&inputs, open).expect("recordings").0
+}
+
+fn repeats(load: &str) -> Vec<String> {
+    (1..=5).map(|number| format!("{load}.{number}.ftrace.zst")).collect()
+}
+
+/// Compares recordings `a` and `b`; restores their order.
+fn verdict(runs: &mut Runs, a: usize, b: usize) -> (Verdict, Vec<String>) {
+    let b = if b < a { b + 1 } else { b };
+    for (from, to) in [(a, 0), (b, 1)] {
+        let arm = runs.arms.remove(from);
+        runs.arms.insert(to, arm);
+    }
+    let found = diff::recordings(runs, ["a", "b"]);
+    for (from, to) in [(1, b), (0, a)] {
+        let arm = runs.arms.remove(from);
+        runs.arms.insert(to, arm);
+    }
+    let differ = found.metrics.iter().filter(|it| it.finding.is_different());
+    (found.verdict, differ.map(|it| it.name.clone()).collect())
+}
+
+/// At least 95 % of pairs, in both orders, have no difference.
+#[test]
+fn two_recordings_of_one_set_up_have_no_difference() {
+    let (mut pairs, mut different) = (0, Vec::new());
+    for load in loads() {
+        let mut runs = recorded(&repeats(&load));
+        for (a, b) in (0..5).flat_map(|a| (0..5).map(move |b| (a, b))).filter(|(a, b)| a != b) {
+            pairs += 1;
+            let (verdict, differ) = verdict(&mut runs, a, b);
+            if verdict == Verdict::Different {
+                different.push(format!("{load} {} and {}: {}", a + 1, b + 1, differ.join(", ")));
+            }
+        }
+    }
+    println!("{} of {pairs} pairs differ:\n{}", different.len(), different.join("\n"));
+    assert!(different.len() * 20 <= pairs, "{} of {pairs}: {different:?}", different.len());
+}
+
+#[test]
+fn recordings_of_two_set_ups_differ() {
+    let loads = loads();
+    let firsts: Vec<String> = loads.iter().map(|load| format!("{load}.1.ftrace.zst")).collect();
+    let mut runs = recorded(&firsts);
+    let (mut pairs, mut alike) = (0, Vec::new());
+    for (a, b) in (0..loads.len()).flat_map(|a| (a + 1..loads.len()).map(move |b| (a, b))) {
+        pairs += 1;
+        if verdict(&mut runs, a, b).0 == Verdict::None {
+            alike.push(format!("{} and {}", loads[a], loads[b]));
+        }
+    }
+    println!("{} of {pairs} pairs do not differ:\n{}", alike.len(), alike.join("\n"));
+    assert!(alike.len() * 2 <= pairs, "{alike:?}");
+}
