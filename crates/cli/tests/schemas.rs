@@ -5,7 +5,7 @@ use goodness::{calibrate, catalogue, conform, play};
 use goodness_bench::table::{RequestRow, Row};
 use goodness_report::{tables as report, verification, why};
 use goodness_sched_ext::{Latency, Status, TaskTally};
-use goodness_sweep::Cells;
+use goodness_sweep::{Cells, tables as sweeps};
 use goodness_table::{Column, Kind, long};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -195,6 +195,11 @@ fn tables() -> Vec<(&'static str, &'static str, &'static [Column])> {
         ("goodness.study-rows/1", "study; Python: `study(…).rows`", study),
         ("goodness.metrics/1", "Python: `metrics` and `ranking`", report::METRICS),
         ("goodness.tasks/1", "Python: `tasks`", report::TASKS),
+        ("goodness.requests/1", "Python: `requests`", report::REQUESTS),
+        ("goodness.groups/1", "Python: `groups`", report::GROUPS),
+        ("goodness.sweep-effects/1", "Python: `sweep(…).effects`", sweeps::EFFECTS),
+        ("goodness.sweep-responses/1", "Python: `sweep(…).responses`", sweeps::RESPONSES),
+        ("goodness.sweep-places/1", "Python: `sweep(…).places`", sweeps::PLACES),
         ("goodness.distributions/1", "Python: `distributions`", report::DISTRIBUTIONS),
         ("goodness.schedule/1", "Python: `schedule`", report::SCHEDULE),
     ]
