@@ -49,7 +49,7 @@ fn others(count: usize) -> String {
 fn headline(why: &Why) -> String {
     let Some(main) = why.tail.parts.first() else { return format!("Nothing is late: no {}.", why.whom) };
     let rule = main.rule.as_ref().filter(|_| main.cause != "throttled");
-    let rule = rule.map_or_else(String::new, |rule| format!(" ({})", in_general(&rule.name)));
+    let rule = rule.map_or_else(String::new, |rule| format!("; the rule: {}", in_general(&rule.name)));
     let check = why.checks.iter().find(|it| it.cause == main.cause && it.culprit == main.culprit);
     let check = check.map_or_else(String::new, |check| match (check.verdict.as_str(), check.gone) {
         ("fails", Some(_)) => " The check does not confirm it.".into(),
