@@ -5,6 +5,7 @@ use crate::waiting::{self, Cancel};
 use goodness::Refusal;
 use goodness_core::spelling::suggest;
 use goodness_report::atomic;
+use goodness_report::text::Extent;
 use goodness_study::{Conducting, CustomStudy, Published, STUDIES, Study};
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
@@ -49,7 +50,7 @@ fn conduct(study: &Study, published: &Published, name: &str, how: Conducting) ->
     let quick = if how.quick { ", quick=True" } else { "" };
     let call = format!("goodness.study({name:?}, runs={runs}, seed={seed}{quick})");
     let document = serde_json::to_string_pretty(&conducted.document()).expect("plain values serialise");
-    Ok(Results { text: conducted.text(80), document, page: conducted.page(&call) })
+    Ok(Results { text: conducted.text(Extent::Answer, 80), document, page: conducted.page(&call) })
 }
 
 #[pymethods]

@@ -18,8 +18,8 @@ export async function launch() {
 }
 export const close = () => browser.close();
 
-/** The report in a page of its own; `seen` collects what must not happen. */
-export async function open({ which = "sample", ...options } = {}) {
+/** The report in a page of its own, all of it unfolded unless `folded`; `seen` collects what must not happen. */
+export async function open({ which = "sample", folded = false, ...options } = {}) {
   const page = await browser.newPage({ viewport: { width: 1200, height: 900 }, reducedMotion: "reduce", ...options });
   const seen = { requests: [], errors: [], dialogs: [] };
   page.on("request", (r) => seen.requests.push(r.url()));
@@ -28,6 +28,7 @@ export async function open({ which = "sample", ...options } = {}) {
   page.on("dialog", (d) => { seen.dialogs.push(d.message()); d.dismiss(); });
   await page.goto(`file://${file[which]}`);
   await page.waitForFunction(() => document.documentElement.dataset.ready === "yes");
+  if (!folded) await page.evaluate(() => document.querySelectorAll("details").forEach((d) => { d.open = true; }));
   await frames(page);
   return { page, seen };
 }

@@ -17,6 +17,7 @@ mod doctor;
 mod elevate;
 mod failure;
 mod input;
+mod json_option;
 mod list;
 #[cfg(feature = "live")]
 mod live;
@@ -40,6 +41,7 @@ mod summarise;
 mod sweep;
 mod tables;
 mod usage;
+mod verbosity;
 mod verify;
 mod watching;
 mod words;

@@ -1,17 +1,14 @@
 //! A summary as a self-contained HTML page: phase diagram, responses and main effects.
 
 use crate::phase::{Diagram, Place, number};
-use crate::summary::{Factor, Response, Summary};
-use goodness_report::chart::{self, Chart, Line, Point, escape};
+use crate::summary::{Factor, Level, Response, Summary};
+use goodness_observe::title;
+use goodness_report::change::{change, change_interval};
+use goodness_report::chart::{Chart, Line, Point, escape};
 use goodness_report::drawing::{Colour, Style};
-use goodness_report::figure;
+use goodness_report::shell::{self, Cell, Mood, Shell};
 use std::fmt::Write;
 
-const STYLE: &str = "body { background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
-main { max-width: 60rem; margin: auto; padding: 1rem; } table { border-collapse: collapse; }
-th, td { border-bottom: 1px solid var(--rule); padding: .2rem .6rem; text-align: left; }
-.number { text-align: right; } .scroll { overflow-x: auto; } .undecided { fill: none; stroke: var(--faint); }
-svg .in { fill: #ffffff; font-weight: 600; } svg .dark { fill: #000000; }";
 const LEFT: f64 = 90.0;
 const TOP: f64 = 40.0;
 const WIDTH: f64 = 600.0;
@@ -22,28 +19,19 @@ impl Summary {
     /// The page; `command` makes it again.
     #[must_use]
     pub fn page(&self, title: &str, command: &str) -> String {
-        let mut page = format!(
-            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta name=\"viewport\" content=\"width=device-width\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
-             img-src data:\">\n<link rel=\"icon\" href=\"data:,\">\n<title>{0} – goodness</title>\n\
-             <style>{1}{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{0}</h1>\n<p>{2}</p>\n",
-            escape(title),
-            chart::STYLE,
-            escape(&self.conclusion())
-        );
+        let mut page = Shell::new("sweep", title, command).headline(&self.conclusion(), Mood::Sure);
         if let Some(phase) = &self.phase {
-            let _ = writeln!(page, "<h2>Which arm wins where</h2>\n<figure>{}</figure>", self.map(phase));
-            page.push_str(
-                "<p>A letter is the arm that is best there, beyond chance (95 %, Holm over all places; runs \
-                           paired by seed). Hollow places are undecided: the best is not told from the next.</p>\n",
-            );
-            self.places(phase, &mut page);
+            let note = "A letter is the arm that is best there, beyond chance (95 %, Holm over all places; runs paired \
+                        by seed). Hollow places are undecided: the best is not told from the next.";
+            let map = shell::figure(&self.map(phase), "winners") + &shell::paragraph(note);
+            page.section("Which arm wins where", &map);
+            page.folded("Every place", &places(phase));
         }
         self.responses(&mut page);
-        self.effects.iter().for_each(|factor| effects(factor, &self.metric, &mut page));
-        let _ = writeln!(page, "<h2>Run it again</h2>\n<pre>{}</pre>\n</main>\n</body>\n</html>", escape(command));
-        page
+        for factor in &self.effects {
+            page.section(&format!("Main effect: {}", factor.factor), &effects(factor, &self.metric));
+        }
+        page.finish()
     }
 
     /// The phase diagram as SVG. Winners have letters, so that it is readable without colour.
@@ -121,40 +109,14 @@ impl Summary {
         );
     }
 
-    fn places(&self, phase: &Diagram, page: &mut String) {
-        let head = [&phase.x, phase.y.as_ref().unwrap_or(&phase.x)].map(|it| escape(it));
-        let second = if phase.y.is_some() { format!("<th>{}", head[1]) } else { String::new() };
-        let _ = writeln!(
-            page,
-            "<div class=\"scroll\"><table>\n<thead><tr><th>{}{second}<th>best<th>next<th class=\"number\">ratio\
-             <th class=\"number\">interval<th>verdict</tr></thead>\n<tbody>",
-            head[0]
-        );
-        for place in &phase.places {
-            let y = place.y.as_ref().map_or_else(String::new, |y| format!("<td>{}", escape(y)));
-            let arm = |arm: &Option<String>| escape(arm.as_deref().unwrap_or_default());
-            let _ = writeln!(
-                page,
-                "<tr><td>{}{y}<td>{}<td>{}<td class=\"number\">{}<td class=\"number\">{}<td>{}</tr>",
-                escape(&place.x),
-                arm(&place.best),
-                arm(&place.next),
-                figure::ratio(place.ratio),
-                place.interval.map_or_else(String::new, figure::ratio_interval),
-                if place.winner.is_some() { "wins" } else { "undecided" }
-            );
-        }
-        page.push_str("</tbody></table></div>\n");
-    }
-
     /// The response of each arm: a chart for each value of the second parameter, up to nine.
-    fn responses(&self, page: &mut String) {
+    fn responses(&self, page: &mut Shell) {
         let Some(phase) = self.phase.as_ref() else { return };
         let (columns, rows) = phase.levels();
         if columns.iter().any(|it| number(it).is_none()) || rows.len() > 9 {
             return;
         }
-        page.push_str("<h2>Response of each arm</h2>\n");
+        let mut figures = String::new();
         // Times are in ns, and read in ms.
         let in_ms = |is_time: bool| if is_time { 1e-6 } else { 1.0 };
         let is_time = columns.iter().any(|it| it.parse::<f64>().is_err());
@@ -186,8 +148,9 @@ impl Summary {
                 doubling: spans.is_some_and(|(low, high)| *low > 0.0 && high / low >= 8.0),
                 lines: self.responses.iter().map(line).filter(|line| !line.points.is_empty()).collect(),
             };
-            let _ = writeln!(page, "<figure>{}</figure>", chart.svg());
+            figures.push_str(&shell::chart(&chart));
         }
+        page.section("Response of each arm", &figures);
     }
 }
 
@@ -199,25 +162,35 @@ fn words(place: &Place) -> String {
     }
 }
 
-fn effects(factor: &Factor, metric: &str, page: &mut String) {
-    let _ = writeln!(
-        page,
-        "<h2>Main effect: {}</h2>\n<p>Ratio of {} to that at {}, all else equal.</p>\n<div class=\"scroll\"><table>\n\
-         <thead><tr><th>level<th class=\"number\">ratio<th class=\"number\">95 % interval<th class=\"number\">\
-         combinations</tr></thead>\n<tbody>",
-        escape(&factor.factor),
-        escape(metric),
-        escape(&factor.reference)
-    );
-    for level in &factor.levels {
-        let _ = writeln!(
-            page,
-            "<tr><th scope=\"row\">{}<td class=\"number\">{}<td class=\"number\">{}<td class=\"number\">{}</tr>",
-            escape(&level.level),
-            figure::ratio(level.ratio),
-            level.ci95.map_or_else(String::new, figure::ratio_interval),
-            level.contexts
-        );
-    }
-    page.push_str("</tbody></table></div>\n");
+fn places(phase: &Diagram) -> String {
+    let row = |place: &Place| {
+        let arm = |arm: &Option<String>| Cell::text(arm.as_deref().unwrap_or_default());
+        let mut cells = vec![Cell::text(&place.x)];
+        cells.extend(place.y.as_ref().map(|y| Cell::text(y)));
+        cells.extend([
+            arm(&place.best),
+            arm(&place.next),
+            Cell::number(&place.ratio.map_or_else(String::new, change)),
+            Cell::number(&place.interval.map_or_else(String::new, |it| change_interval(it, "runs"))),
+            Cell::text(if place.winner.is_some() { "wins" } else { "undecided" }),
+        ]);
+        cells
+    };
+    let heads = std::iter::once(phase.x.as_str()).chain(phase.y.as_deref());
+    let heads: Vec<&str> = heads.chain(["best", "next", "the best is", "95 % interval", "verdict"]).collect();
+    shell::table("Best and next arm of each place", &heads, &phase.places.iter().map(row).collect::<Vec<_>>())
+}
+
+fn effects(factor: &Factor, metric: &str) -> String {
+    let about = format!("Change of the {} from that at {}, all else equal.", title(metric), factor.reference);
+    let row = |level: &Level| {
+        vec![
+            Cell::text(&level.level),
+            Cell::number(&level.ratio.map_or_else(String::new, change)),
+            Cell::number(&level.ci95.map_or_else(String::new, |it| change_interval(it, "runs"))),
+            Cell::number(&level.contexts.to_string()),
+        ]
+    };
+    let rows: Vec<Vec<Cell>> = factor.levels.iter().map(row).collect();
+    shell::table(&about, &["level", "change", "95 % interval", "combinations"], &rows)
 }

@@ -2,6 +2,7 @@
 
 use crate::phase::{Diagram, Place};
 use crate::summary::{Factor, Level, Summary};
+use goodness_report::change::{change, change_interval};
 use goodness_report::figure;
 use goodness_report::table::{align_right, new, wrapped};
 use std::collections::HashMap;
@@ -48,15 +49,15 @@ impl Summary {
         }
         if !self.effects.is_empty() {
             let mut table = new(width);
-            table.set_header(["factor", "largest effect", "against", "ratio", "95 % interval"]);
+            table.set_header(["factor", "largest effect", "against", "change", "95 % interval"]);
             for factor in &self.effects {
                 let Some(level) = largest(factor) else { continue };
-                let interval = level.ci95.map_or_else(String::new, figure::ratio_interval);
+                let interval = level.ci95.map_or_else(String::new, |it| change_interval(it, "runs"));
                 table.add_row([
                     figure::name(&factor.factor),
                     figure::name(&level.level),
                     figure::name(&factor.reference),
-                    figure::ratio(level.ratio),
+                    level.ratio.map_or_else(String::new, change),
                     interval,
                 ]);
             }
