@@ -6,6 +6,7 @@ use crate::question::Question;
 use crate::table::Table;
 use crate::waiting;
 use goodness::{Contender, Plan, Timelines};
+use goodness_report::text::Extent;
 use goodness_report::{Report, Timeline, atomic, citation, html, json, tables, text};
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -182,7 +183,7 @@ impl Comparison {
     }
 
     fn __repr__(&self) -> String {
-        text::render(&self.report, WIDTH, false).trim_end().to_string()
+        text::render(&self.report, Extent::Answer, WIDTH, false).trim_end().to_string()
     }
 
     fn _repr_html_(&self) -> String {

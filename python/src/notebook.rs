@@ -1,5 +1,6 @@
 //! Results in a notebook: HTML that needs nothing from elsewhere and follows light and dark.
 
+use goodness_report::change::{change, change_interval};
 use goodness_report::chart::{Chart, Line, Point, STYLE, escape};
 use goodness_report::figure;
 use goodness_report::model::{Distribution, MetricSummary, PolicyReport, Report};
@@ -34,16 +35,15 @@ fn ranking(report: &Report, metric: &str) -> String {
             labels[place].clone(),
             figure::show(found.and_then(|it| it.value), unit),
             figure::interval(found.and_then(|it: &MetricSummary| it.ci95), unit),
-            versus.map_or_else(String::new, |it| figure::ratio(it.ratio)),
-            versus.and_then(|it| it.ci95).map_or_else(String::new, figure::ratio_interval),
+            versus.and_then(|it| it.ratio).map_or_else(String::new, change),
+            versus.and_then(|it| it.ci95).map_or_else(String::new, |ends| change_interval(ends, report.units())),
             match (policy.is_reference, versus) {
                 (true, _) => "reference".into(),
                 (false, verdict) => verdict.map_or_else(String::new, |it| it.verdict.name().into()),
             },
         ]
     });
-    let spaced = metric.replace('_', " ");
-    table(&["", &spaced, "95 % interval", "ratio", "95 % interval", "verdict"], rows, "")
+    table(&["", &figure::titled(metric), "95 % interval", "change", "95 % interval", "verdict"], rows, "")
 }
 
 /// A table; `left_out` says what it does not show.

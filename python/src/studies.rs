@@ -6,6 +6,7 @@ use crate::waiting::{self, Cancel};
 use goodness::{Progress, Refusal, Watch};
 use goodness_core::spelling::suggest;
 use goodness_report::atomic;
+use goodness_report::text::Extent;
 use goodness_study::{Conducting, CustomStudy, Published, STUDIES, Study};
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
@@ -58,7 +59,7 @@ fn conduct(
     let call = format!("goodness.study({name:?}, runs={runs}, seed={seed}{quick})");
     let document = serde_json::to_string_pretty(&conducted.document()).expect("plain values serialise");
     let rows = goodness_study::table(std::slice::from_ref(&conducted));
-    Ok(Results { text: conducted.text(80), document, page: conducted.page(&call), rows })
+    Ok(Results { text: conducted.text(Extent::Answer, 80), document, page: conducted.page(&call), rows })
 }
 
 #[pymethods]

@@ -5,6 +5,7 @@ use crate::waiting::{self, Cancel};
 use crate::work::Work;
 use goodness::{Plan, Refusal};
 use goodness_report::model::{Details, Fidelity, FidelityMetric};
+use goodness_report::text::Extent;
 use goodness_report::{tables, verification};
 use pyo3::prelude::*;
 
@@ -65,6 +66,6 @@ impl Verification {
     }
 
     fn __repr__(&self) -> String {
-        verification::text(&self.trace, &self.fidelity, &self.details, 80).trim_end().to_string()
+        verification::text(&self.trace, &self.fidelity, &self.details, Extent::Answer, 80).trim_end().to_string()
     }
 }

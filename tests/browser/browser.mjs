@@ -30,10 +30,11 @@ export async function show(url, options) {
   return { page, seen };
 }
 
-/** The report in a page of its own. */
-export async function open({ which = "sample", ...options } = {}) {
+/** The report in a page of its own, all of it unfolded unless `folded`. */
+export async function open({ which = "sample", folded = false, ...options } = {}) {
   const { page, seen } = await show(`file://${file[which]}`, options);
   await page.waitForFunction(() => document.documentElement.dataset.ready === "yes");
+  if (!folded) await page.evaluate(() => document.querySelectorAll("details").forEach((d) => { d.open = true; }));
   await frames(page);
   return { page, seen };
 }

@@ -1,6 +1,7 @@
 // The HTML report in a real browser. Run with scripts/test-browser.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { axeSource, close, file, frames, launch, open, report, slices } from "./browser.mjs";
 
@@ -55,7 +56,6 @@ for (const [name, options] of Object.entries({
 })) {
   test(`no accessibility rule is broken: ${name}`, async () => {
     const { page } = await open(options);
-    await page.evaluate(() => document.querySelectorAll("details").forEach((d) => { d.open = true; }));
     await page.evaluate(axeSource);
     const runOnly = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
     const { violations } = await page.evaluate((runOnly) => globalThis.axe.run(document, { runOnly }), runOnly);
@@ -82,6 +82,18 @@ test("markup in a task's name is shown as text and does nothing", async () => {
   await frames(page);
   assert.deepEqual(seen.dialogs, []);
   assert.equal(await page.evaluate(() => document.scripts.length), 2 + report().policies.length);
+  await page.close();
+});
+
+test("on a phone the answer with its trust stands on the first screen, and details are folded", async () => {
+  const { page } = await open({ viewport: { width: 390, height: 844 }, folded: true });
+  const box = await page.locator("#conclusion").boundingBox();
+  assert.ok(box.y + box.height <= 844, `it ends at ${box.y + box.height} px`);
+  assert.match(await page.locator("#conclusion").textContent(), / cuts p99 .*replay error 28\s%/);
+  for (const folded of ["#metrics-table", "#task-table", "#reproduce-box"])
+    assert.equal(await page.locator(folded).isVisible(), false, folded);
+  await page.click("nav a[href='#tasks']");
+  assert.equal(await page.locator("#task-table").isVisible(), true, "a link opens what it leads to");
   await page.close();
 });
 
@@ -129,7 +141,7 @@ test("the whole page can be walked with Tab, and every stop has a name", async (
   assert.equal(stops[0].what, "skip");
   assert.deepEqual(stops.filter((s) => !s.name).map((s) => s.what), []);
   assert.deepEqual(stops.filter((s) => s.outline === "none").map((s) => s.what), [], "focus is visible everywhere");
-  const order = ["rank-metric", "curve-metric", "schedule-policy", "timeline", "task-policy", "task-filter"];
+  const order = ["rank-metric", "curve-metric", "schedule-rows", "timeline", "task-policy", "task-filter"];
   const places = order.map((w) => stops.findIndex((s) => s.what === w));
   assert.ok(places.every((p, i) => p > (places[i - 1] ?? 0)), `${order} at ${places}`);
   await page.close();
@@ -157,6 +169,7 @@ test("tasks are sorted by any column, both ways, and filtered", async () => {
   const { page } = await open();
   const { policies } = report();
   const { tasks } = policies.find((p) => p.is_reference);
+  await page.uncheck("#task-fold");
   const first = () => page.locator("#task-table tbody th").first().textContent();
   const name = (t) => `${t.name} ${t.id}`;
   const by = (key, sign) => [...tasks].sort((a, b) => sign * (a[key] - b[key]) || a.id - b.id)[0];
@@ -171,6 +184,21 @@ test("tasks are sorted by any column, both ways, and filtered", async () => {
   await page.fill("#task-filter", "RUSTC");
   const rows = await page.locator("#task-table tbody tr").count();
   assert.equal(rows, tasks.filter((t) => t.name === "rustc").length);
+  await page.close();
+});
+
+test("tasks that are alike are one line with their sum, which opens", async () => {
+  const { page } = await open();
+  const { tasks } = report().policies.find((p) => p.is_reference);
+  const alike = tasks.filter((t) => t.name === "rustc");
+  const line = page.locator(".fold-row", { hasText: "rustc" });
+  const button = line.locator("button");
+  assert.equal(await button.textContent(), `rustc × ${alike.length}`);
+  const switches = alike.reduce((sum, t) => sum + t.switches, 0).toLocaleString("en");
+  assert.ok((await line.locator("td").allTextContents()).includes(switches), `${switches} switches together`);
+  await button.click();
+  assert.equal(await button.getAttribute("aria-expanded"), "true");
+  assert.equal(await page.locator(".of-fold").count(), alike.length);
   await page.close();
 });
 
@@ -242,6 +270,55 @@ test("highlighting a task changes the picture, an empty highlight restores it", 
   await page.close();
 });
 
+test("rows of the schedule are chosen and filtered, and those of arms stand under each other", async () => {
+  const { page } = await open();
+  const height = () => page.locator(".timeline canvas").evaluate((c) => c.getBoundingClientRect().height);
+  await page.selectOption("#schedule-rows", "cpus");
+  await frames(page);
+  const ofCpus = await height();
+  await page.locator("#schedule-arms button").nth(1).click();
+  await page.waitForTimeout(300);
+  const ofTwo = await height();
+  assert.ok(ofTwo > ofCpus + 8 * 30, `${ofCpus} px, and ${ofTwo} px for two arms`);
+  assert.match(await page.locator(".timeline").getAttribute("aria-label"), /under .+, .+, /);
+  await page.locator("#schedule-arms button").nth(1).click();
+  await page.selectOption("#schedule-rows", "tasks");
+  await page.fill("#schedule-task", "/^rustc 41(0|1)/");
+  await frames(page);
+  const { tasks } = report().policies.find((p) => p.is_reference);
+  const wanted = tasks.filter((t) => /^rustc 41(0|1)/.test(`${t.name} ${t.id}`)).length;
+  const rows = Math.round((await height() - 60) / 16);
+  assert.ok(wanted > 1 && rows === wanted, `${rows} rows for ${wanted} tasks`);
+  await page.close();
+});
+
+test("wake-ups are arrows where they can be told apart", async () => {
+  const { page } = await open();
+  await page.locator(".timeline").focus();
+  await press(page, ...Array(9).fill("+"));
+  const withArrows = await picture(page);
+  await page.uncheck("#schedule-arrows");
+  await frames(page);
+  await page.locator(".timeline").focus();
+  await frames(page);
+  assert.notEqual(await picture(page), withArrows);
+  await page.close();
+});
+
+test("each picture is saved as an SVG file and as data", async () => {
+  const { page } = await open();
+  for (const box of ["#rank-save", "#curve-save", "#schedule-save"]) {
+    const texts = [];
+    for (const button of await page.locator(`${box} button`).all()) {
+      const [download] = await Promise.all([page.waitForEvent("download"), button.click()]);
+      texts.push(readFileSync(await download.path(), "utf8"));
+    }
+    assert.match(texts[0], /^<svg [^>]*xmlns="http:\/\/www\.w3\.org\/2000\/svg"/, box);
+    assert.ok(texts[0].length > 2000 && texts[1].split("\n").length > 5, box);
+  }
+  await page.close();
+});
+
 test("in print the controls that do nothing on paper are gone and the tables are there", async () => {
   const { page } = await open();
   await page.emulateMedia({ media: "print", colorScheme: "dark" });
@@ -255,11 +332,11 @@ test("in print the controls that do nothing on paper are gone and the tables are
   await page.close();
 });
 
-test("frame times while zooming and moving through the schedule are reported", async (t) => {
-  const { page } = await open({ which: "million" });
+/** Times between 150 frames of zooming and moving through a million slices. */
+async function frameTimes(page) {
   await page.locator(".timeline").scrollIntoViewIfNeeded();
   await page.locator(".timeline").focus();
-  const times = await page.evaluate(() => new Promise((done) => {
+  return page.evaluate(() => new Promise((done) => {
     const view = document.querySelector(".timeline");
     const box = view.getBoundingClientRect();
     const stamps = [];
@@ -274,9 +351,23 @@ test("frame times while zooming and moving through the schedule are reported", a
     };
     requestAnimationFrame(step);
   }));
-  times.sort((a, b) => a - b);
-  const at = (q) => times[Math.floor(q * (times.length - 1))].toFixed(1);
-  t.diagnostic(`frame time in ms: median ${at(0.5)}, p95 ${at(0.95)}, longest ${at(1)} (${times.length} frames)`);
-  assert.equal(times.length, 150);
+}
+
+test("frame times of a million slices are reported, with rows of tasks against rows of CPUs alone", async (t) => {
+  const { page } = await open({ which: "million" });
+  const medians = {};
+  for (const rows of ["cpus", "both", "tasks"]) {
+    await page.selectOption("#schedule-rows", rows);
+    await frames(page);
+    const times = (await frameTimes(page)).sort((a, b) => a - b);
+    const at = (q) => times[Math.floor(q * (times.length - 1))];
+    medians[rows] = at(0.5);
+    const [median, p95, longest] = [0.5, 0.95, 1].map((q) => at(q).toFixed(1));
+    const fluid = times.filter((ms) => ms < 17.5).length;
+    t.diagnostic(`${rows}: frame time in ms: median ${median}, p95 ${p95}, longest ${longest}; ` +
+      `${fluid} of ${times.length} frames within a 60th of a second`);
+    assert.equal(times.length, 150);
+  }
+  t.diagnostic(`rows of tasks take ${(medians.both / medians.cpus).toFixed(2)} times the time of CPUs alone`);
   await page.close();
 });

@@ -52,7 +52,8 @@ def check_frame(trace):
     assert trace.SerializeToString(), "the messages can be written again"
     threads = {t.tid: t.name for p in trace.packet for t in p.process_tree.threads}
     processes = {q.pid for p in trace.packet for q in p.process_tree.processes}
-    assert threads and 0 not in threads and set(threads) == processes
+    assert threads and 0 not in threads and processes <= set(threads)
+    assert {t.tgid for p in trace.packet for t in p.process_tree.threads} == processes
     return threads
 
 
@@ -110,13 +111,14 @@ def queued_by_events(trace):
 
 def check_counters(trace, cpus, end):
     """One counter track for each CPU; at any moment their sum is what wake-ups and switches leave queued."""
-    tracks = {p.track_descriptor.uuid: p.track_descriptor.name for p in trace.packet if p.HasField("track_descriptor")}
+    described = [p.track_descriptor for p in trace.packet if p.HasField("track_descriptor")]
+    tracks = {track.uuid: track.name for track in described if track.HasField("counter")}
     assert len(tracks) == cpus, tracks
     values = []
     for packet in trace.packet:
-        if packet.HasField("track_event"):
+        if packet.HasField("track_event") and packet.track_event.type == COUNTER:
             event = packet.track_event
-            assert event.type == COUNTER and event.track_uuid in tracks
+            assert event.track_uuid in tracks
             assert not values or packet.timestamp >= values[-1][0], "counters go back in time"
             values.append((packet.timestamp, event.track_uuid, event.counter_value))
     changes = sorted(queued_by_events(trace))
@@ -126,6 +128,22 @@ def check_counters(trace, cpus, end):
         expected = sum(change for at, change in changes if at <= moment)
         assert sum(counted.values()) == expected, f"{sum(counted.values())} queued at {moment}, not {expected}"
     return len(values)
+
+
+def check_flows(trace):
+    """Each wake-up by a task is an arrow: one instant where it starts, one where it ends, on tracks of threads."""
+    tracks = {p.track_descriptor.uuid for p in trace.packet if p.track_descriptor.HasField("thread")}
+    starts, ends = {}, {}
+    for packet in trace.packet:
+        event = packet.track_event
+        for flows, found in ((event.flow_ids, starts), (event.terminating_flow_ids, ends)):
+            for flow in flows:
+                assert flow not in found and event.track_uuid in tracks
+                found[flow] = packet.timestamp
+    assert starts.keys() == ends.keys() and all(starts[flow] <= ends[flow] for flow in starts)
+    by_tasks = sum(event.pid != 0 for p in trace.packet for event in p.ftrace_events.event)
+    assert len(starts) == by_tasks, f"{len(starts)} arrows of {by_tasks} wake-ups by tasks"
+    return len(starts)
 
 
 def main():
@@ -140,8 +158,9 @@ def main():
     slices = check_schedule(trace, threads, policy, report["simulated_ns"])
     wakeups = check_wakeups(trace, threads, policy)
     counters = check_counters(trace, report["machine"]["cpus"], report["simulated_ns"])
-    print(f"{slices} slices, {wakeups} wake-ups and {counters} counter values agree with the report")
-    print("4 passed, 0 failed")
+    flows = check_flows(trace)
+    print(f"{slices} slices, {wakeups} wake-ups, {flows} arrows and {counters} counter values agree with the report")
+    print("5 passed, 0 failed")
 
 
 main()

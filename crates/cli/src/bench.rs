@@ -4,9 +4,11 @@ mod elevators;
 
 use crate::failure::{Failure, exit};
 use crate::input::span;
+use crate::json_option::Json;
 use crate::output;
 use crate::progress;
 use crate::tables::Tables;
+use crate::verbosity::Quiet;
 use clap::{Args, ValueEnum};
 use goodness::PolicySpec;
 use goodness_bench::Size;
@@ -59,11 +61,12 @@ pub struct Bench {
     /// Work of the end-to-end run.
     #[arg(long, value_enum, default_value_t = Work::Sleeps)]
     work: Work,
-    /// Print JSON instead of a table (an array; schema goodness.bench/1).
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: Json,
     #[command(flatten)]
     tables: Tables,
+    #[command(flatten)]
+    quiet: Quiet,
 }
 
 /// Work of the end-to-end run.
@@ -90,6 +93,8 @@ impl Bench {
     /// # Errors
     /// Unknown policies or tunables, sizes out of range, faults.
     pub fn run(&self) -> Result<u8, Failure> {
+        self.quiet.begin();
+        self.json.check("")?;
         let budget = self.time()?;
         output::check_tables(&[], &self.tables)?;
         if !self.elevator.is_empty() {
@@ -104,14 +109,14 @@ impl Bench {
         let rows = table::rows(&policies, &sizes, budget, self.decisions, self.work.pattern(), &|| bar.inc(1));
         bar.finish_and_clear();
         let rows = rows.map_err(Failure::other)?;
-        output::show(self.json, &rows, |width| text::decisions(&rows, width));
+        self.json.show(&rows, |width| text::decisions(&rows, width))?;
         self.write(|| long::decisions(&rows))
     }
 
     /// Writes the table `values`, if that is asked for.
     fn write(&self, values: impl Fn() -> Table) -> Result<u8, Failure> {
         let written = self.tables.write(|| std::iter::once(values()))?;
-        if !self.json {
+        if !self.json.is_stdout() {
             output::say_written(&written);
         }
         Ok(exit::OK)

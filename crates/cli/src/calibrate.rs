@@ -2,6 +2,7 @@
 
 use crate::failure::{Failure, exit};
 use crate::tables::Tables;
+use crate::verbosity::Quiet;
 use crate::{output, progress};
 use clap::Args;
 use goodness::calibrate::{Document, render, surroundings, text};
@@ -26,11 +27,14 @@ pub struct Calibrate {
     /// File to write; standard output by default.
     #[arg(short, long, value_name = "FILE.toml")]
     output: Option<PathBuf>,
-    /// Write the figures as JSON (schema goodness.calibrate/1); `-` for standard output instead of the machine file.
-    #[arg(long, value_name = "FILE")]
+    /// Write the figures as JSON (schema goodness.calibrate/1); without FILE, or with `-`, to standard output instead of
+    /// the machine file.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     json: Option<PathBuf>,
     #[command(flatten)]
     tables: Tables,
+    #[command(flatten)]
+    quiet: Quiet,
 }
 
 impl Calibrate {
@@ -39,6 +43,7 @@ impl Calibrate {
     /// # Errors
     /// An output that cannot be written, or no pipes, threads or processes to measure with.
     pub fn run(&self) -> Result<u8, Failure> {
+        self.quiet.begin();
         if let Some(path) = self.output.as_deref().filter(|path| path.extension().is_none_or(|end| end != "toml")) {
             let shown = path.display();
             return Err(Failure::usage(format!("{shown}: machine files are TOML; write --output {shown}.toml")));

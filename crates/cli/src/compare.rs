@@ -2,14 +2,13 @@
 
 use crate::failure::{Failure, exit};
 use crate::input::InputOptions;
-use crate::output::Outputs;
+use crate::output::{self, Outputs};
 use crate::watching::watch;
 use crate::words::{self, command_line};
 use clap::Args;
 use goodness::standard::Field;
 use goodness::{Again, Circumstances, Contender, Plan, Runs, Work, check_names, recordings, shipped};
 use goodness_report::model::{self, Details};
-use std::path::PathBuf;
 
 /// Slices of each policy's first run that the report's timeline keeps.
 const TIMELINE_CAP: usize = 400_000;
@@ -33,6 +32,7 @@ Examples:
   goodness compare monday.ftrace.gz tuesday.ftrace.gz                 one load, recorded twice
   goodness compare before.ftrace.gz after.ftrace.gz --as-arms         two recordings, nothing replayed
   goodness compare my.ftrace.gz --json result.json --no-html
+  goodness compare my.ftrace.gz -v                                    all figures, errors and notes
 
 Exit codes: 0 compared, 1 failure, 2 bad input, 3 undecided or untrusted (--decide), 4 a checker was violated.")]
 pub struct Compare {
@@ -71,7 +71,7 @@ pub struct Compare {
     /// Exit with 3 if any verdict is inconclusive or untrusted.
     #[arg(long)]
     decide: bool,
-    /// Do not write goodness-report.html.
+    /// Do not write a page. Without this and --html, it is goodness-compare-INPUT.html.
     #[arg(long)]
     no_html: bool,
     /// Report the run time of the simulation, the only figure that differs from run to run.
@@ -94,8 +94,9 @@ impl Compare {
         }
         self.rank_by.as_deref().map(goodness::check_rank).transpose()?;
         let mut outputs = self.outputs.clone();
-        if outputs.html.is_none() && !self.no_html {
-            outputs.html = Some(PathBuf::from("goodness-report.html"));
+        outputs.verbosity.begin();
+        if outputs.html.is_none() && !self.no_html && !outputs.verbosity.quiet {
+            outputs.html = Some(output::page("compare", &self.input[0], &command_line()));
         }
         self.input.iter().try_for_each(|named| outputs.check(named))?;
         check_names(&self.policy, &self.elevator)?;
@@ -106,7 +107,7 @@ impl Compare {
         let report = runs.report(circumstances(about, details, &|again| {
             words::reproduce(&self.options.words(&self.input[0]), again)
         }));
-        outputs.deliver(&report, &runs.take_timelines())?;
+        outputs.deliver(&report, &runs.take_timelines(), "")?;
         match report.policies.iter().flat_map(|p| &p.violations).next() {
             Some(v) => Err(Failure::violated(format!("{}: {} Reproduce: {}", v.checker, v.message, v.reproduce))),
             None if self.decide && report.is_undecided() => Ok(exit::INCONCLUSIVE),

@@ -2,6 +2,7 @@
 
 use crate::failure::{Failure, exit};
 use crate::tables::Tables;
+use crate::verbosity::Quiet;
 use crate::watching::watch;
 use crate::words::{self, quoted};
 use crate::{live, output, play};
@@ -53,11 +54,13 @@ pub struct Conform {
     /// Random seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Write the results as JSON (schema goodness.conform/1); `-` for standard output.
-    #[arg(long, value_name = "FILE")]
+    /// Write the results as JSON (schema goodness.conform/1); without FILE, or with `-`, to standard output.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     json: Option<PathBuf>,
     #[command(flatten)]
     tables: Tables,
+    #[command(flatten)]
+    quiet: Quiet,
 }
 
 impl Conform {
@@ -66,6 +69,7 @@ impl Conform {
     /// # Errors
     /// As `goodness play` and `goodness run`.
     pub fn run(&self) -> Result<u8, Failure> {
+        self.quiet.begin();
         output::check_with(std::slice::from_ref(&self.input), &self.tables, &[(&self.json, "--json")])?;
         let duration = self.duration.as_deref().map(play::length).transpose()?;
         let watch = watch();

@@ -1,7 +1,7 @@
 //! `goodness doctor`: checks what works on this machine, with remedies.
 
 use crate::failure::{Failure, exit};
-use crate::output;
+use crate::json_option::Json;
 use clap::Args;
 use goodness_race::examination::Examination;
 
@@ -19,9 +19,8 @@ pub struct Doctor {
     /// Undo leftovers of killed commands of this user, also from before a reboot.
     #[arg(long)]
     restore: bool,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: Json,
 }
 
 impl Doctor {
@@ -30,8 +29,9 @@ impl Doctor {
     /// # Errors
     /// Something could not be undone.
     pub fn run(&self) -> Result<u8, Failure> {
+        self.json.check("")?;
         let looked = Examination::new(self.restore);
-        output::show(self.json, &looked.document(), |width| looked.text(width).trim_end().into());
+        self.json.show(&looked.document(), |width| looked.text(width))?;
         Ok(if looked.is_clean() { exit::OK } else { exit::FAILURE })
     }
 }

@@ -1,6 +1,7 @@
 //! `goodness elevate`: runs an elevator for a real disk.
 
 use crate::failure::{Failure, exit};
+use crate::json_option::Json;
 use crate::output;
 use crate::tables::Tables;
 use clap::{Args, Subcommand, ValueEnum};
@@ -61,9 +62,8 @@ pub struct Elevate {
     /// Show the state of device 0, or the only one: the same as `goodness elevate status`.
     #[arg(long, exclusive = true)]
     status: bool,
-    /// Print the result as JSON (schema goodness.elevate/1).
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: Json,
     #[command(flatten)]
     tables: Tables,
 }
@@ -78,17 +78,15 @@ enum YesOrNo {
 enum Command {
     /// List all ublk devices of this machine, and the remedy for those that lost their server.
     List {
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        json: Json,
     },
     /// Show a device's requests, merges, seek distance, latency and overhead.
     Status {
         /// The number in /dev/ublkbN; not needed if there is only one.
         device: Option<u32>,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        json: Json,
         #[command(flatten)]
         tables: Tables,
     },
@@ -106,14 +104,14 @@ impl Elevate {
     /// No root, no ublk, an unknown elevator, a backing in use, …: a sentence with the remedy.
     pub fn run(&self) -> Result<u8, Failure> {
         match &self.command {
-            Some(Command::List { json }) => list(*json),
-            Some(Command::Status { device, json, tables }) => show_status(*device, *json, tables),
+            Some(Command::List { json }) => list(json),
+            Some(Command::Status { device, json, tables }) => show_status(*device, json, tables),
             Some(Command::Stop { device }) => {
                 goodness_ublk::stop(*device).map_err(failure)?;
                 say!("/dev/ublkb{device} is stopped and removed");
                 Ok(exit::OK)
             }
-            None if self.status => show_status(None, self.json, &self.tables),
+            None if self.status => show_status(None, &self.json, &self.tables),
             None => self.serve(),
         }
     }
@@ -131,7 +129,7 @@ impl Elevate {
             }
             _ => return Err(Failure::usage("name an elevator and a file or device, or --recover N. See --help.")),
         };
-        show(&served.map_err(failure)?, self.json, &self.tables)
+        show(&served.map_err(failure)?, &self.json, &self.tables)
     }
 
     fn options(&self, elevator: &str, backing: PathBuf) -> Options {
@@ -151,22 +149,22 @@ fn failure(error: ElevateError) -> Failure {
     Failure { code: error.exit_code(), sentence: error.to_string() }
 }
 
-fn show_status(device: Option<u32>, json: bool, tables: &Tables) -> Result<u8, Failure> {
+fn show_status(device: Option<u32>, json: &Json, tables: &Tables) -> Result<u8, Failure> {
     output::check_tables(&[], tables)?;
     show(&goodness_ublk::status(device).map_err(failure)?, json, tables)
 }
 
-fn show(report: &Report, json: bool, tables: &Tables) -> Result<u8, Failure> {
-    output::show(json, &report.document(), |_| report.to_string());
+fn show(report: &Report, json: &Json, tables: &Tables) -> Result<u8, Failure> {
+    json.show(&report.document(), |_| report.to_string())?;
     let written = tables.write(|| std::iter::once(report.values()))?;
-    if !json {
+    if !json.is_stdout() {
         output::say_written(&written);
     }
     Ok(exit::OK)
 }
 
-fn list(json: bool) -> Result<u8, Failure> {
+fn list(json: &Json) -> Result<u8, Failure> {
     let devices = goodness_ublk::list().map_err(failure)?;
-    output::show(json, &devices, |width| table(&devices, width));
+    json.show(&devices, |width| table(&devices, width))?;
     Ok(exit::OK)
 }

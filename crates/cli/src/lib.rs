@@ -18,6 +18,7 @@ mod doctor;
 mod elevate;
 mod failure;
 mod input;
+mod json_option;
 mod list;
 #[cfg(feature = "live")]
 mod live;
@@ -44,6 +45,7 @@ mod tables;
 mod teach;
 mod tune;
 mod usage;
+mod verbosity;
 mod verify;
 mod watching;
 mod why;

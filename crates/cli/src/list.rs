@@ -1,7 +1,7 @@
 //! `goodness list`: prints the registries.
 
 use crate::failure::{Failure, exit};
-use crate::output;
+use crate::json_option::Json;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use goodness::catalogue;
@@ -24,9 +24,8 @@ pub struct List {
     what: String,
     /// Print only the entry of this name, with its tunables.
     name: Option<String>,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: Json,
 }
 
 /// The entries of a list.
@@ -61,22 +60,18 @@ impl List {
         if let Some(name) = &self.name {
             entries = vec![catalogue::entry(&entries, name)?];
         }
-        if self.json {
-            output::say_json(&entries);
-        } else {
-            self.print(&entries);
-        }
+        self.json.check("")?;
+        self.json.show(&entries, |width| self.text(&entries, width))?;
         Ok(exit::OK)
     }
 
-    fn print(&self, entries: &[Value]) {
-        let mut text = catalogue::table(entries, output::columns());
+    fn text(&self, entries: &[Value], width: u16) -> String {
+        let mut text = catalogue::table(entries, width);
         if self.name.is_some() {
-            text.extend(entries.iter().map(|entry| catalogue::details(entry, output::columns())));
+            text.extend(entries.iter().map(|entry| catalogue::details(entry, width)));
+        } else if entries.iter().any(|e| e["tunables"].as_array().is_some_and(|t| !t.is_empty())) {
+            text.push_str(&format!("\n\nTunables of one: goodness list {} NAME", self.what));
         }
-        say!("{text}");
-        if self.name.is_none() && entries.iter().any(|e| e["tunables"].as_array().is_some_and(|t| !t.is_empty())) {
-            say!("\nTunables of one: goodness list {} NAME", self.what);
-        }
+        text
     }
 }

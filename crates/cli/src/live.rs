@@ -1,6 +1,7 @@
 //! `goodness live`: schedules real threads of this machine with a policy.
 
 use crate::failure::{Failure, exit};
+use crate::json_option::Json;
 use crate::tables::Tables;
 use crate::{input, output};
 use clap::{Args, Subcommand};
@@ -55,8 +56,8 @@ pub struct Live {
     /// Write every event and decision to this file, for `live replay`.
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
-    /// Write the results as JSON (schema goodness.live/1); `-` is standard output.
-    #[arg(long, value_name = "FILE")]
+    /// Write the results as JSON (schema goodness.live/1); without FILE, or with `-`, to standard output.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     json: Option<PathBuf>,
     #[command(flatten)]
     tables: Tables,
@@ -89,9 +90,8 @@ struct Watching {
     /// Show it once instead of every second.
     #[arg(long)]
     once: bool,
-    /// Print it as JSON, once.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: Json,
 }
 
 impl Live {
@@ -181,8 +181,8 @@ impl Watching {
                 Err(LiveError::NothingLive | LiveError::NotOurs { .. }) if shown => return Ok(exit::OK),
                 Err(error) => return Err(failure(error)),
             };
-            if self.json {
-                output::say_json(&status.document());
+            if self.json.is_asked() {
+                self.json.show(&status.document(), |_| status_table(&status))?;
                 return Ok(exit::OK);
             }
             let terminal = console::Term::stdout();

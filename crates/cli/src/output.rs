@@ -2,8 +2,9 @@
 
 use crate::failure::Failure;
 use crate::tables::Tables;
+use crate::verbosity::Verbosity;
 use goodness::Timelines;
-use goodness_report::{Report, Timeline, atomic, citation, figures, html, json, perfetto, tables, text};
+use goodness_report::{Report, Timeline, atomic, citation, figures, html, json, perfetto, shell, tables, text};
 #[cfg(feature = "live")]
 use goodness_table::Table;
 use serde::Serialize;
@@ -13,13 +14,13 @@ use std::path::{Path, PathBuf};
 /// Outputs that `compare` and `run` share.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Outputs {
-    /// Write the results as JSON (schema goodness.report/1); `-` for standard output.
-    #[arg(long, value_name = "FILE")]
+    /// Write the results as JSON (schema goodness.report/1); without FILE, or with `-`, to standard output.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub json: Option<PathBuf>,
     /// Write a self-contained page.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Write the schedule of the first run of the first policy as a Perfetto trace (open it at ui.perfetto.dev).
+    /// Write the schedules of the first run of every arm as a Perfetto trace (open it at ui.perfetto.dev).
     #[arg(long, value_name = "FILE")]
     pub perfetto: Option<PathBuf>,
     #[command(flatten)]
@@ -30,6 +31,8 @@ pub struct Outputs {
     /// Print what a paper needs to cite the result.
     #[arg(long)]
     pub cite: bool,
+    #[command(flatten)]
+    pub verbosity: Verbosity,
 }
 
 impl Outputs {
@@ -53,18 +56,24 @@ impl Outputs {
         Timelines { slices: if is_wanted { slices } else { 0 }, with_queues: self.perfetto.is_some() }
     }
 
-    /// Prints the report and writes the requested files.
+    /// Prints the report, then `more`, writes the requested files, and tells their names last.
     ///
     /// # Errors
     /// A file that cannot be written.
-    pub fn deliver(&self, report: &Report, timelines: &[Timeline]) -> Result<(), Failure> {
+    pub fn deliver(&self, report: &Report, timelines: &[Timeline], more: &str) -> Result<(), Failure> {
         let to_stdout = is_stdout(&self.json);
         if to_stdout {
             say!("{}", json::render(report).trim_end());
         } else {
             let terminal = std::io::stdout().is_terminal();
             let colour = terminal && std::env::var_os("NO_COLOR").is_none();
-            say!("{}", text::render(report, width(terminal), colour).trim_end());
+            say!("{}", text::render(report, self.verbosity.extent(), width(terminal), colour).trim_end());
+            if !more.is_empty() {
+                say!("\n{}", more.trim_end());
+            }
+            if self.cite {
+                say!("\n{}", citation::text(report));
+            }
         }
         let mut written = Vec::new();
         if let Some(path) = file(&self.json) {
@@ -72,39 +81,31 @@ impl Outputs {
             written.push(path);
         }
         written.extend(write(self.html.as_deref(), || html::render(report, timelines))?);
-        if let (Some(path), Some(first)) = (&self.perfetto, timelines.first()) {
+        if let Some(path) = self.perfetto.as_deref().filter(|_| !timelines.is_empty()) {
             let labels = report.labels();
-            let policy = labels.first().map_or("", String::as_str);
-            atomic::write_with(path, |out| perfetto::write(first, policy, out)).map_err(Failure::other)?;
+            let label = |it: &Timeline| labels.get(it.policy).map_or("", String::as_str);
+            let arms: Vec<(&Timeline, &str)> = timelines.iter().map(|it| (it, label(it))).collect();
+            atomic::write_with(path, |out| perfetto::write(&arms, out)).map_err(Failure::other)?;
             written.push(path);
         }
         written.extend(self.tables.write(|| tables::runs_in_parts(report))?);
-        let figures = self.figures.as_deref().map(|folder| draw(report, folder)).transpose()?;
-        if !to_stdout {
-            say_written(&written);
-            figures.into_iter().flatten().for_each(|path| say!("wrote {}", path.display()));
-            if self.cite {
-                say!("\n{}", citation::text(report));
+        let figures = self.figures.as_deref().map(|folder| figures::write(report, folder)).transpose();
+        let figures = figures.map_err(Failure::other)?;
+        if !to_stdout && !self.verbosity.quiet {
+            let figures = figures.unwrap_or_default();
+            written.extend(figures.iter().map(PathBuf::as_path));
+            if !written.is_empty() {
+                say!("");
             }
+            say_written(&written);
         }
         Ok(())
     }
 }
 
-/// Draws the figures of `report` into a folder, which is made if there is none. Returns the files.
-fn draw(report: &Report, folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    std::fs::create_dir_all(folder)
-        .map_err(|why| Failure::other(format!("{}: the folder cannot be made: {why}", folder.display())))?;
-    let mut written = Vec::new();
-    for (name, _) in figures::FIGURES {
-        let Some(drawing) = figures::draw(report, name) else { continue };
-        for (end, bytes) in [("svg", drawing.svg().into_bytes()), ("pdf", drawing.pdf())] {
-            let path = folder.join(format!("{name}.{end}"));
-            atomic::write(&path, &bytes).map_err(Failure::other)?;
-            written.push(path);
-        }
-    }
-    Ok(written)
+/// The page that `goodness COMMAND` writes if none is named; never over another command line's.
+pub fn page(command: &str, about: &str, command_line: &str) -> PathBuf {
+    atomic::page_name::unclaimed(command, about, &shell::command_mark(command_line))
 }
 
 /// True if `--json` names standard output.
@@ -173,7 +174,10 @@ pub fn check(input: &str, asked: &[(&Option<PathBuf>, &'static str)]) -> Result<
         }
     }
     let files = asked.iter().filter_map(|(path, option)| Some((file(path)?, *option)));
-    atomic::check_all(Path::new(input), files).map_err(Failure::usage)
+    atomic::check_all(Path::new(input), files.clone()).map_err(Failure::usage)?;
+    files
+        .filter(|(_, option)| *option == "--json")
+        .try_for_each(|(path, _)| atomic::check_json(path).map_err(Failure::usage))
 }
 
 /// Rejects tables that cannot be written, or would be one of the inputs.
@@ -230,6 +234,7 @@ pub fn say_json(value: &impl Serialize) {
 }
 
 /// Prints a value as JSON if `json` is set, else as text for so many columns.
+#[cfg(feature = "live")]
 pub fn show(json: bool, value: &impl Serialize, text: impl FnOnce(u16) -> String) {
     match json {
         true => say_json(value),

@@ -52,8 +52,8 @@ pub struct Play {
     /// Accept rt-app keys that have no effect here, and name them.
     #[arg(long)]
     lenient: bool,
-    /// Write the results as JSON (schema goodness.play/1); `-` for standard output.
-    #[arg(long, value_name = "FILE")]
+    /// Write the results as JSON (schema goodness.play/1); without FILE, or with `-`, to standard output.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     json: Option<PathBuf>,
     #[command(flatten)]
     tables: Tables,

@@ -1,10 +1,27 @@
 //! Progress on long work, on a terminal only.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// True if no progress is shown.
+static SILENT: AtomicBool = AtomicBool::new(false);
+
+/// Shows no progress from here on.
+pub fn silence() {
+    SILENT.store(true, Ordering::Relaxed);
+}
+
+/// Where progress is drawn, `hz` times a second.
+pub fn target(hz: u8) -> ProgressDrawTarget {
+    match SILENT.load(Ordering::Relaxed) {
+        true => ProgressDrawTarget::hidden(),
+        false => ProgressDrawTarget::stderr_with_hz(hz),
+    }
+}
 
 /// A bar over `steps` steps that shows what it counts; hidden when stderr is not a terminal.
 pub fn bar(steps: u64, what: &'static str) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::stderr_with_hz(10));
+    let bar = ProgressBar::with_draw_target(Some(steps), target(10));
     let style = ProgressStyle::with_template("{msg} [{bar:30}] {pos}/{len} {elapsed}, about {eta} left")
         .map(|style| style.progress_chars("=> "));
     if let Ok(style) = style {
@@ -28,7 +45,7 @@ pub fn rate(steps: u64, what: &'static str) -> ProgressBar {
 
 /// A progress counter of simulations without a known total.
 pub fn counter(what: String) -> ProgressBar {
-    let counter = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));
+    let counter = ProgressBar::with_draw_target(None, target(10));
     if let Ok(style) = ProgressStyle::with_template("{msg} {spinner} {pos} simulations {elapsed}") {
         counter.set_style(style);
     }

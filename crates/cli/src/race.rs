@@ -1,8 +1,10 @@
 //! `goodness race`: real servers under different kernel settings.
 
 use crate::failure::{Failure, exit};
-use crate::output;
 use crate::tables::Tables;
+use crate::verbosity::Verbosity;
+use crate::words::command_line;
+use crate::{output, progress};
 use clap::Args;
 use goodness_core::Seed;
 use goodness_race::config::{self, RaceFile};
@@ -10,7 +12,7 @@ use goodness_race::engine::{self, Outcome, Plan, Progress};
 use goodness_race::prediction::{self, PredictedMeasure, Predictor};
 use goodness_race::subprocess::Launcher;
 use goodness_race::{load, page, table, text};
-use indicatif::{ProgressBar, ProgressDrawTarget};
+use indicatif::ProgressBar;
 use std::path::PathBuf;
 
 /// Race real servers under different kernel settings.
@@ -30,8 +32,8 @@ pub struct Race {
     /// Random seed of order and work; overrides the file.
     #[arg(long)]
     seed: Option<u64>,
-    /// Write the results as JSON (schema goodness.race/1); `-` for standard output.
-    #[arg(long, value_name = "FILE")]
+    /// Write the results as JSON (schema goodness.race/1); without FILE, or with `-`, to standard output.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     json: Option<PathBuf>,
     /// Write a self-contained page.
     #[arg(long, value_name = "FILE")]
@@ -45,6 +47,8 @@ pub struct Race {
     /// Print the planned runs and changes without running.
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    verbosity: Verbosity,
 }
 
 fn after_help() -> String {
@@ -67,6 +71,7 @@ impl Race {
             list();
             return Ok(exit::OK);
         }
+        self.verbosity.begin();
         let file = self.read()?;
         let files = [(&self.json, "--json"), (&self.html, "--html")];
         output::check_with(std::slice::from_ref(&self.race), &self.tables, &files)?;
@@ -83,7 +88,7 @@ impl Race {
         let predictor =
             self.predict.as_deref().map(|machine| Predictor::prepare(machine, &file, &launcher, folder.path()));
         let predictor = predictor.transpose()?;
-        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(5));
+        let bar = ProgressBar::with_draw_target(Some(0), progress::target(5));
         let outcome = engine::race(&file.plan, load, &mut |progress| tell(&bar, &file.plan, progress));
         bar.finish_and_clear();
         let outcome = outcome.map_err(|why| Failure { code: why.exit_code(), sentence: why.to_string() })?;
@@ -105,14 +110,17 @@ impl Race {
         if to_stdout {
             output::say_json(&document);
         } else {
-            let shown = text::outcome(outcome, output::columns()) + &text::predictions(predictions, output::columns());
+            let (extent, width) = (self.verbosity.extent(), output::columns());
+            let shown = text::outcome(outcome, extent, width) + &text::predictions(predictions, width);
             say!("{}", shown.trim_end());
         }
         let mut written = Vec::new();
         written.extend(output::write(output::file(&self.json), || output::json(&document))?);
-        written.extend(output::write(self.html.as_deref(), || page::render(outcome))?);
+        written.extend(output::write(self.html.as_deref(), || page::render(outcome, &command_line()))?);
         written.extend(self.tables.write(|| std::iter::once(table::values(outcome)))?);
-        output::say_unless_json(&self.json, &written);
+        if !self.verbosity.quiet {
+            output::say_unless_json(&self.json, &written);
+        }
         Ok(())
     }
 }

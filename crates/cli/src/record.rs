@@ -2,11 +2,13 @@
 
 use crate::failure::{Failure, exit};
 use crate::input::length;
+use crate::progress;
+use crate::verbosity::Quiet;
 use clap::Args;
 use goodness_record::{Options, Progress, record};
 use goodness_report::atomic;
 use goodness_sys::cpu_list::CpuList;
-use indicatif::{ProgressBar, ProgressDrawTarget};
+use indicatif::ProgressBar;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -47,6 +49,8 @@ pub struct Record {
     /// Record calls that read and write too, for work that passes many small messages; costs CPU time.
     #[arg(long)]
     messages: bool,
+    #[command(flatten)]
+    quiet: Quiet,
     /// The command to run and record.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -59,6 +63,7 @@ impl Record {
     /// No root, no tracefs, an unwritable output, a command that cannot be started, …; no file is written
     /// then.
     pub fn run(&self) -> Result<u8, Failure> {
+        self.quiet.begin();
         let options = Options {
             output: atomic::target(&self.output).map_err(Failure::usage)?,
             duration: self.duration.as_deref().map(|text| length("--duration", text)).transpose()?,
@@ -71,7 +76,7 @@ impl Record {
             messages: self.messages,
             ..Options::default()
         };
-        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(5));
+        let bar = ProgressBar::with_draw_target(Some(0), progress::target(5));
         let result = record(&options, &mut |progress| show(&bar, progress));
         bar.finish_and_clear();
         let done = result.map_err(|error| Failure { sentence: error.to_string(), code: error.exit_code() as u8 })?;

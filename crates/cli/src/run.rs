@@ -65,6 +65,7 @@ impl Run {
     /// # Errors
     /// Bad input, files that cannot be written, faults and violations.
     pub fn run(&self) -> Result<u8, Failure> {
+        self.outputs.verbosity.begin();
         let named = self.input.as_deref().unwrap_or(shipped::DEFAULT);
         self.outputs.check(named)?;
         check_names(&self.policy, &self.elevator)?;
@@ -76,12 +77,10 @@ impl Run {
         let details = Details { command: Some(command_line()), ..work.details };
         let report = runs.report(circumstances(work.about, details, &|again| words::reproduce(&input, again)));
         let timelines = runs.take_timelines();
-        self.outputs.deliver(&report, &timelines)?;
-        let quiet = output::is_stdout(&self.outputs.json);
-        if let (Some(timeline), false) = (timelines.first(), quiet) {
-            let decisions = runs.arms[0].decisions;
-            say!("{}", schedule::text(timeline, self.timehist, self.map, decisions, output::columns()));
-        }
+        let decisions = runs.arms[0].decisions;
+        let schedule = |it| schedule::text(it, self.timehist, self.map, decisions, output::columns());
+        let schedule = timelines.first().map(schedule).unwrap_or_default();
+        self.outputs.deliver(&report, &timelines, &schedule)?;
         match report.policies.iter().flat_map(|p| &p.violations).next() {
             Some(v) => Err(Failure::violated(format!("{}: {}", v.checker, v.message))),
             None => Ok(exit::OK),

@@ -2,11 +2,13 @@
 
 use crate::failure::{Failure, exit};
 use crate::tables::Tables;
+use crate::verbosity::Verbosity;
 use crate::words::quoted;
 use crate::{output, progress};
 use clap::Args;
 use goodness::catalogue;
 use goodness_core::spelling::nearest;
+use goodness_report::text::Extent;
 use goodness_study::{Conducted, Conducting, CustomStudy, Document, Lab, Published, STUDIES, Study};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -41,7 +43,8 @@ pub struct Conduct {
     /// Measure what depends on this machine's clock, too, and differs from run to run: overheads of panasyuk-2009.
     #[arg(long)]
     timing: bool,
-    /// Write the rows as JSON (schema goodness.study/1; an array for `all`); `-` for standard output.
+    /// Write the rows as JSON (schema goodness.study/1; an array for `all`); without FILE, or with `-`, to standard
+    /// output.
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     json: Option<PathBuf>,
     /// Write a self-contained page; for `all`, a folder of them. Default: goodness-study-NAME.html.
@@ -49,6 +52,8 @@ pub struct Conduct {
     html: Option<PathBuf>,
     #[command(flatten)]
     tables: Tables,
+    #[command(flatten)]
+    verbosity: Verbosity,
 }
 
 impl Conduct {
@@ -85,6 +90,7 @@ impl Conduct {
 
     /// Runs `studies`, each with its published numbers.
     fn conduct_each(&self, studies: &[Study], published: &[Published]) -> Result<u8, Failure> {
+        self.verbosity.begin();
         let to_stdout = output::is_stdout(&self.json);
         output::check_tables(std::slice::from_ref(&self.name), &self.tables)?;
         self.check_files(studies, to_stdout)?;
@@ -92,7 +98,7 @@ impl Conduct {
         for (study, published) in studies.iter().zip(published) {
             let one = self.conduct(study, published)?;
             if !to_stdout {
-                say!("{}", one.text(output::columns()));
+                say!("{}", one.text(self.extent(studies.len()), output::columns()).trim_end());
             }
             conducted.push(one);
         }
@@ -100,12 +106,19 @@ impl Conduct {
         Ok(exit::OK)
     }
 
+    /// How much is printed of each of so many studies.
+    fn extent(&self, studies: usize) -> Extent {
+        match (self.verbosity.extent(), studies) {
+            // A table each does not fit on a screen.
+            (Extent::Answer, 2..) => Extent::Ranking,
+            (extent, _) => extent,
+        }
+    }
+
     /// Refuses files that could not be written, before any work is done.
     fn check_files(&self, studies: &[Study], to_stdout: bool) -> Result<(), Failure> {
-        if let Some(path) = output::file(&self.json) {
-            output::check_file(path)?;
-        }
-        if to_stdout && self.html.is_none() {
+        output::check(&self.name, &[(&self.json, "--json")])?;
+        if !self.makes_pages(to_stdout) {
             return Ok(());
         }
         studies.iter().try_for_each(|study| output::check_file(&self.page_path(study)))
@@ -152,29 +165,41 @@ impl Conduct {
             say!("{}", text.trim_end());
         } else if let Some(path) = &self.json {
             output::write(Some(path), || text)?;
-            say!("wrote {}", path.display());
+            self.say_written(&[path]);
         }
         let written = self.tables.write(|| std::iter::once(goodness_study::table(conducted)))?;
-        output::say_unless_json(&self.json, &written);
-        if to_stdout && self.html.is_none() {
+        if !to_stdout {
+            self.say_written(&written);
+        }
+        if !self.makes_pages(to_stdout) {
             return Ok(());
         }
         for one in conducted {
             let path = self.page_path(one.study());
             output::write(Some(&path), || one.page(&self.command(one.study())))?;
             if !to_stdout {
-                say!("wrote {}", path.display());
+                self.say_written(&[&path]);
             }
         }
         Ok(())
     }
 
+    /// True if pages are written: where asked, and beside text that is not to be short.
+    fn makes_pages(&self, to_stdout: bool) -> bool {
+        self.html.is_some() || !to_stdout && !self.verbosity.quiet
+    }
+
+    fn say_written(&self, paths: &[&Path]) {
+        if !self.verbosity.quiet {
+            output::say_written(paths);
+        }
+    }
+
     fn page_path(&self, study: &Study) -> PathBuf {
-        let own = format!("goodness-study-{}.html", study.name);
         match &self.html {
-            Some(path) if self.name == "all" => path.join(own),
+            Some(path) if self.name == "all" => path.join(format!("goodness-study-{}.html", study.name)),
             Some(path) => path.clone(),
-            None => own.into(),
+            None => output::page("study", study.name, &self.command(study)),
         }
     }
 }

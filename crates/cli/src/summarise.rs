@@ -1,7 +1,7 @@
 //! `goodness summarise`: summary of a trace, in constant memory.
 
 use crate::failure::{Failure, exit};
-use crate::output;
+use crate::json_option::Json;
 use crate::watching::watch;
 use clap::Args;
 use goodness::{shipped, summary};
@@ -21,9 +21,8 @@ Exit codes: 0 summarised, 2 bad input.")]
 pub struct Summarise {
     /// Trace; `-` for standard input.
     trace: String,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: Json,
 }
 
 impl Summarise {
@@ -33,8 +32,9 @@ impl Summarise {
     /// A trace that cannot be used.
     pub fn run(&self) -> Result<u8, Failure> {
         let bad = |error: TraceError| Failure::usage(error.to_string());
+        self.json.check(&self.trace)?;
         let found = shipped::open(&self.trace, &watch()).and_then(summarise).map_err(bad)?;
-        output::show(self.json, &found, |width| summary::text(&found, width));
+        self.json.show(&found, |width| summary::text(&found, width))?;
         Ok(exit::OK)
     }
 }

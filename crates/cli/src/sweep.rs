@@ -2,6 +2,7 @@
 
 use crate::failure::{Failure, exit};
 use crate::tables::Tables;
+use crate::verbosity::Quiet;
 use crate::words::{command_line, quoted};
 use crate::{output, progress};
 use clap::Args;
@@ -66,14 +67,16 @@ pub struct Sweep {
     /// Also print the metric of each arm over the two parameters of the diagram.
     #[arg(short, long)]
     verbose: bool,
-    /// Write the summary as JSON (schema goodness.sweep/1); `-` for standard output.
-    #[arg(long, value_name = "FILE")]
+    /// Write the summary as JSON (schema goodness.sweep/1); without FILE, or with `-`, to standard output.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     json: Option<PathBuf>,
     /// Write the summary as a self-contained page.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     #[command(flatten)]
     tables: Tables,
+    #[command(flatten)]
+    quiet: Quiet,
 }
 
 impl Sweep {
@@ -87,6 +90,7 @@ impl Sweep {
             let remedy = "Install the package and use its command: pip install 'goodness[ray]'";
             return Err(Failure::usage(format!("--on {cluster}: this program is built without Python. {remedy}")));
         }
+        self.quiet.begin();
         let definition = self.file.to_string_lossy().into_owned();
         output::check_with(&[definition], &self.tables, &[(&self.json, "--json"), (&self.html, "--html")])?;
         let definition = Definition::open(&self.file)?;

@@ -157,7 +157,7 @@ mod tests {
 
     fn commands(text: &str) -> Option<(Vec<String>, Vec<String>)> {
         let standard = PolicySpec::parse("eevdf:kernel=6.18").unwrap();
-        let named = |name: &str, id, nice| Named { name: name.into(), id, nice, priority: 120 };
+        let named = |name: &str, id, nice| Named { name: name.into(), id, nice, priority: 120, process: None };
         let tasks = [named("redis", 7, Some(0)), named("cc1", 8, Some(5)), named("cc2", 9, Some(0))];
         let arm = Contender::arm(text, &standard).unwrap();
         let recorded = Recorded { cpus: 4, tasks: &tasks, groups: &Groups::default() };

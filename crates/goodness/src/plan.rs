@@ -405,7 +405,8 @@ fn named(work: &Workload, source: &dyn WorkloadSource) -> Vec<Named> {
 }
 
 fn timeline_tasks(tasks: &[Named]) -> Vec<TimelineTask> {
-    tasks.iter().map(|t| TimelineTask { name: t.name.clone(), id: t.id, priority: t.priority }).collect()
+    let of = |t: &Named| TimelineTask { name: t.name.clone(), id: t.id, priority: t.priority, process: t.process };
+    tasks.iter().map(of).collect()
 }
 
 /// Features of `work` that `policy` lacks, as sentences.

@@ -11,7 +11,7 @@ use crate::run::RunResult;
 use crate::runs::{Arm, FAMILIES, Runs};
 use crate::spread::Spread;
 use goodness_core::{CpuStat, GroupId};
-use goodness_observe::{About, Better, Histogram, METRICS, TaskIo};
+use goodness_observe::{About, Better, Histogram, METRICS, TaskIo, title};
 use goodness_report::every_run::{PolicyRuns, RunValues};
 use goodness_report::groups::GroupReport;
 use goodness_report::model::{
@@ -85,7 +85,8 @@ impl Runs {
 }
 
 fn abouts() -> Vec<MetricAbout> {
-    METRICS.iter().map(|m| MetricAbout { name: m.name.into(), summary: m.summary.into() }).collect()
+    let about = |m: &About| MetricAbout { name: m.name.into(), title: title(m.name), summary: m.summary.into() };
+    METRICS.iter().map(about).collect()
 }
 
 fn settings(arm: &Arm) -> Vec<Setting> {

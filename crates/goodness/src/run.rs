@@ -38,6 +38,8 @@ pub struct Named {
     pub nice: Option<i64>,
     /// Priority as Linux's traces write it.
     pub priority: u32,
+    /// Number that tasks of one process share, if it is known.
+    pub process: Option<u32>,
 }
 
 impl Named {
@@ -46,6 +48,7 @@ impl Named {
         Named {
             name: name.into(),
             id,
+            process: task.address_space,
             nice: (!task.class.is_realtime()).then(|| task.nice.get()),
             priority: match task.class.is_realtime() {
                 true => 99u32.saturating_sub(task.rt_priority.into()),

@@ -35,6 +35,6 @@ pub use batches::Batches;
 pub use checkers::{CHECKERS, Checked, Ending, Violation, Wait};
 pub use fifths::{ByFifth, Fifths};
 pub use histogram::Histogram;
-pub use metrics::{About, Better, METRICS, Measured, TaskIo, TaskMeasured, Value, Window};
+pub use metrics::{About, Better, METRICS, Measured, TaskIo, TaskMeasured, Value, Window, title};
 pub use subject::Subject;
 pub use watch::{Checkers, Metrics, MetricsAndCheckers, Watch};

@@ -3,7 +3,7 @@
 use crate::hidden;
 use crate::link::{is_special, target};
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// Refuses a file that cannot be written.
@@ -69,4 +69,24 @@ fn resolved(path: &Path) -> PathBuf {
         (Ok(folder), Some(name)) => folder.join(name),
         _ => path.to_path_buf(),
     })
+}
+
+/// Refuses to replace a file that is not JSON: in `--json x.ftrace`, the option takes the input for its own file.
+///
+/// # Errors
+/// A sentence naming the file.
+pub fn check_json(path: &Path) -> Result<(), String> {
+    let mut start = [0; 64];
+    if !path.is_file() {
+        return Ok(());
+    }
+    let length = std::fs::File::open(path).and_then(|mut file| file.read(&mut start)).unwrap_or(0);
+    match start[..length].iter().find(|byte| !byte.is_ascii_whitespace()) {
+        None | Some(b'{' | b'[') => Ok(()),
+        Some(_) => Err(format!(
+            "--json {0}: {0} exists and is not JSON, so it is kept. Name another file, or write --json=- for standard \
+             output",
+            path.display()
+        )),
+    }
 }

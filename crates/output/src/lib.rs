@@ -8,9 +8,10 @@ mod check;
 #[cfg_attr(not(unix), path = "portable.rs")]
 mod folder;
 mod link;
+pub mod page_name;
 mod pending;
 
-pub use check::{check, check_all};
+pub use check::{check, check_all, check_json};
 pub use link::{is_special, target};
 pub use pending::{Access, Pending};
 

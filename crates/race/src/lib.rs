@@ -21,6 +21,7 @@
 pub mod arm;
 pub mod benchmarks;
 mod cgroup;
+mod conclusion;
 pub mod config;
 pub mod doctor;
 pub mod engine;

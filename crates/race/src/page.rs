@@ -1,63 +1,57 @@
 //! The results of a race as a self-contained HTML page.
 
-use crate::engine::{Measured, Outcome};
+use crate::engine::{ArmOutcome, Measured, Outcome, Versus};
 use crate::sweep::swept_name;
-use goodness_report::chart::{self, Chart, Line, Point};
+use goodness_observe::title;
+use goodness_report::change::{change, change_interval};
+use goodness_report::chart::{Chart, Line, Point};
 use goodness_report::figure;
+use goodness_report::shell::{self, Cell, Mood, Shell};
 use goodness_stats::compare::Verdict;
 use std::fmt::Write as _;
 
-const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;\
-background:var(--paper);color:var(--ink)}\
-table{border-collapse:collapse;margin:1rem 0}\
-td,th{padding:.2rem .6rem;text-align:right;white-space:nowrap;border-bottom:1px solid var(--rule)}\
-.text{text-align:left;white-space:normal}.wide{overflow-x:auto}.better{color:var(--good)}.worse{color:var(--bad)}.runs{width:12rem;display:block}\
-summary{cursor:pointer;margin:1rem 0}";
-
-/// The page.
+/// The page; `command` runs the race again.
 #[must_use]
-pub fn render(found: &Outcome) -> String {
-    let mut page = format!(
-        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" \
-         content=\"width=device-width\"><meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
-         style-src 'unsafe-inline'\"><title>{0} – goodness race</title><style>{1}{STYLE}</style><h1>{0}</h1>\n",
-        escape(&found.race),
-        chart::STYLE
-    );
-    let _ = writeln!(
-        page,
-        "<p>{} blocks of {} arms, seed {}. Linux {}; {}.</p>",
+pub fn render(found: &Outcome, command: &str) -> String {
+    let mood = if found.is_inconclusive() { Mood::Open } else { Mood::Sure };
+    let lead = format!(
+        "{} blocks of {} arms, seed {}. Linux {}; {}.",
         found.blocks,
         found.arms.len(),
         found.seed,
-        escape(&found.kernel),
-        escape(&found.cgroups)
+        found.kernel,
+        found.cgroups
     );
+    let mut page = Shell::new("race", &found.race, command).headline(&found.conclusion(), mood).lead(&lead);
     let first = found.arms.first().map_or(&[][..], |arm| &arm.measures);
-    first.iter().filter(|it| it.decides).for_each(|measured| table(found, measured, &mut page));
-    let others = first.iter().filter(|it| !it.decides).count();
-    if others > 0 {
-        let _ = writeln!(page, "<details><summary>{others} measures beside these, not judged</summary>");
-        first.iter().filter(|it| !it.decides).for_each(|measured| table(found, measured, &mut page));
-        page.push_str("</details>\n");
+    for measured in first.iter().filter(|it| it.decides) {
+        page.section(&title(&measured.name), &table(found, measured));
     }
     sweeps(found, first, &mut page);
-    let _ = writeln!(
-        page,
-        "<p>Intervals are corrected for {} looks and all comparisons, 95 % for the race as a whole; \
-         differences below {} do not count. {} runs were repeated because of outside load, {} count in spite of \
-         it.</p></html>",
-        found.looks.len(),
-        figure::percent(Some(found.margin)),
-        found.repeated,
-        found.disturbed
-    );
-    page
+    let others: Vec<&Measured> = first.iter().filter(|it| !it.decides).collect();
+    if !others.is_empty() {
+        let tables: Vec<String> = others.iter().map(|it| table(found, it)).collect();
+        page.folded(&format!("{} measures beside these, not judged", others.len()), &tables.join("\n"));
+    }
+    let notes = [
+        format!(
+            "Intervals are corrected for {} looks and all comparisons, 95 % for the race as a whole; differences below \
+             {} do not count.",
+            found.looks.len(),
+            figure::percent(Some(found.margin))
+        ),
+        format!(
+            "{} runs were repeated because of outside load, {} count in spite of it.",
+            found.repeated, found.disturbed
+        ),
+    ];
+    page.folded("How it was judged", &shell::list(&notes));
+    page.finish()
 }
 
 /// A chart for each measure taken at several numbers of connections, threads or contexts. Bars show the range over all
 /// blocks.
-fn sweeps(found: &Outcome, first: &[Measured], page: &mut String) {
+fn sweeps(found: &Outcome, first: &[Measured], page: &mut Shell) {
     let mut bases: Vec<&str> =
         first.iter().filter_map(|measured| swept_name(&measured.name)).map(|(base, _)| base).collect();
     bases.sort_unstable();
@@ -72,14 +66,14 @@ fn sweeps(found: &Outcome, first: &[Measured], page: &mut String) {
             points: points(arm.measures.iter().filter(of_base), size),
         });
         let chart = Chart {
-            title: base.into(),
+            title: title(base),
             x: "connections, threads or contexts".into(),
             y: unit.into(),
             doubling: true,
             lines: lines.collect(),
         };
         if chart.lines.iter().any(|line| line.points.len() > 2) {
-            let _ = writeln!(page, "<figure>{}</figure>", chart.svg());
+            page.section(&title(base), &shell::chart(&chart));
         }
     }
 }
@@ -96,36 +90,42 @@ fn points<'a>(measures: impl Iterator<Item = &'a Measured>, size: f64) -> Vec<Po
     points
 }
 
-fn table(found: &Outcome, of: &Measured, page: &mut String) {
+fn table(found: &Outcome, of: &Measured) -> String {
     let all = found.arms.iter().filter_map(|arm| Some((arm, arm.measures.iter().find(|it| it.name == of.name)?)));
     let values = || all.clone().flat_map(|(_, measured)| measured.values.iter().flatten().copied());
     let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
-    let judged = if of.decides { "" } else { " (not judged)" };
-    let _ = writeln!(
-        page,
-        "<h2>{}{judged}</h2><div class=\"wide\"><table><tr><th class=\"text\">arm<th \
-         class=\"text\">sets<th>mean<th>against<th>interval<th>effect<th class=\"text\">verdict<th \
-         class=\"text\">blocks{}</tr>",
-        escape(&of.name),
-        span(of, low, high)
-    );
-    for (arm, measured) in all.clone() {
+    let row = |(arm, measured): (&ArmOutcome, &Measured)| {
         let versus = measured.vs_reference.as_ref();
-        let verdict = versus.and_then(|versus| versus.verdict).map_or("", Verdict::name);
-        let _ = writeln!(
-            page,
-            "<tr><td class=\"text\">{}<td class=\"text\">{}<td>{}<td>{}<td>{}<td>{}\
-             <td class=\"text {verdict}\">{verdict}<td>{}</tr>",
-            escape(&arm.name),
-            escape(&arm.sets),
-            figure::show(measured.mean, measured.shown_unit()),
-            versus.map_or_else(|| "reference".into(), |versus| figure::ratio(versus.ratio)),
-            versus.and_then(|versus| versus.interval).map_or_else(String::new, figure::ratio_interval),
-            versus.and_then(|versus| versus.effect).map_or_else(String::new, |effect| format!("{effect:+.1}")),
-            dots(&measured.values, low, high)
-        );
+        let verdict = versus.and_then(|versus| versus.verdict);
+        let of_versus = |shown: fn(&Versus) -> Option<String>| versus.and_then(shown).unwrap_or_default();
+        vec![
+            Cell::text(&figure::printable(&arm.name)),
+            Cell::number(&figure::show(measured.mean, measured.shown_unit())),
+            Cell::number(&of_versus(|it| it.ratio.map(change))),
+            Cell::number(&of_versus(|it| it.interval.map(|ends| change_interval(ends, "blocks")))),
+            match versus {
+                None => Cell::of_class("reference", "verdict"),
+                Some(_) => Cell::of_class(verdict.map_or("", Verdict::name), class(verdict)),
+            },
+            Cell::html(dots(&measured.values, low, high), "plot"),
+            Cell::number(&of_versus(|it| it.effect.map(|effect| format!("{effect:+.1}")))),
+            Cell::of_class(&figure::printable(&arm.sets), "quiet"),
+        ]
+    };
+    let rows: Vec<Vec<Cell>> = all.clone().map(row).collect();
+    let blocks = format!("blocks{}", span(of, low, high));
+    let heads = ["arm", "mean", "change", "interval", "verdict", &blocks, "effect", "sets"];
+    let judged = if of.decides { "" } else { " (not judged)" };
+    shell::table(&format!("{}{judged}", figure::titled(&of.name)), &heads, &rows)
+}
+
+const fn class(verdict: Option<Verdict>) -> &'static str {
+    match verdict {
+        Some(Verdict::Better) => "verdict better",
+        Some(Verdict::Worse) => "verdict worse",
+        Some(Verdict::Inconclusive) => "verdict unsure",
+        _ => "verdict",
     }
-    page.push_str("</table></div>\n");
 }
 
 /// Text for the ends of a drawing's axis; empty if nothing was measured.
@@ -143,9 +143,4 @@ fn dots(values: &[Option<f64>], low: f64, high: f64) -> String {
         let _ = write!(drawing, "<circle cx=\"{x:.1}\" cy=\"8\" r=\"3\" fill=\"currentColor\" fill-opacity=\".4\"/>");
     }
     drawing + "</svg>"
-}
-
-fn escape(text: &str) -> String {
-    let text = figure::printable(text);
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

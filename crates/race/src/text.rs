@@ -6,7 +6,9 @@ use crate::prediction::{POLICY, PredictedMeasure};
 use crate::sweep::swept_name;
 use crate::{arm, load, shipped};
 use comfy_table::{ColumnConstraint, Table};
+use goodness_report::change::{change, change_interval};
 use goodness_report::model::Verdict;
+use goodness_report::text::Extent;
 use goodness_report::{figure, table};
 use goodness_sys::cgroup::Hierarchies;
 use std::fmt::Write;
@@ -79,34 +81,36 @@ pub fn guide() -> String {
     out
 }
 
-/// The results.
+/// The results: the answer with its tables, or the tables alone, or everything.
 #[must_use]
-pub fn outcome(found: &Outcome, width: u16) -> String {
+pub fn outcome(found: &Outcome, extent: Extent, width: u16) -> String {
     let mut out = String::new();
+    if extent != Extent::Ranking {
+        let _ = writeln!(out, "{}", table::wrapped("", &found.conclusion(), width, ""));
+    }
+    for name in names(found, true) {
+        let _ = writeln!(out, "\n{}", figure::titled(name));
+        let _ = writeln!(out, "{}", measured(found, name, extent, width));
+    }
+    if extent == Extent::Ranking {
+        return out;
+    }
     let ended = match found.stopped {
-        Stopped::Clear => "ended early: all is decided",
+        Stopped::Clear => "ended early, all is decided",
         Stopped::Blocks => "all blocks were run",
         Stopped::Duration => "ended because the time was over",
     };
-    let _ = writeln!(
-        out,
-        "{}: {} blocks of {} arms, seed {}; {ended}",
-        found.race,
-        found.blocks,
-        found.arms.len(),
-        found.seed
-    );
-    let _ = writeln!(out, "Linux {}; {}", found.kernel, found.cgroups);
-    for name in names(found, true) {
-        let _ = writeln!(out, "\n{name}");
-        let _ = writeln!(out, "{}", measured(found, name, width));
+    let (race, blocks, arms) = (&found.race, found.blocks, found.arms.len());
+    let about = format!("{race}: {blocks} blocks of {arms} arms, seed {}; {ended}", found.seed);
+    let hint = if extent == Extent::All { "" } else { ". All measures and notes: -v" };
+    let _ = writeln!(out, "\n{}", table::wrapped("", &format!("{about}{hint}"), width, ""));
+    match extent {
+        Extent::All => notes(found, width, &mut out),
+        _ if found.disturbed > 0 => {
+            let _ = writeln!(out, "- {} runs count in spite of outside load.", found.disturbed);
+        }
+        _ => {}
     }
-    let others: Vec<&str> = names(found, false);
-    if !others.is_empty() {
-        let _ = writeln!(out, "\nmeasured beside it, not judged: {}", short(&others).join(", "));
-    }
-    out.push('\n');
-    conclude(found, &mut out);
     out
 }
 
@@ -133,59 +137,56 @@ fn names(found: &Outcome, decides: bool) -> Vec<&str> {
     first.iter().filter(|measure| measure.decides == decides).map(|measure| measure.name.as_str()).collect()
 }
 
-fn measured(found: &Outcome, name: &str, width: u16) -> Table {
+fn measured(found: &Outcome, name: &str, extent: Extent, width: u16) -> Table {
     let mut rows = table::new(width);
-    rows.set_header(["arm", "mean", "against", "interval", "effect", "verdict"]);
+    let columns = if extent == Extent::All { 6 } else { 5 };
+    rows.set_header(&["arm", "mean", "change", "interval", "verdict", "effect"][..columns]);
     for arm in &found.arms {
         let Some(measured) = arm.measures.iter().find(|measured| measured.name == name) else { continue };
-        let mut row = vec![arm.name.clone(), figure::show(measured.mean, measured.shown_unit())];
-        row.extend(match &measured.vs_reference {
-            None => ["reference".to_string(), String::new(), String::new(), String::new()],
+        let versus = measured.vs_reference.as_ref();
+        let [change, interval, verdict, effect] = match versus {
+            None => [String::new(), String::new(), "reference".into(), String::new()],
             Some(versus) => [
-                figure::ratio(versus.ratio),
-                versus.interval.map_or_else(|| figure::NOT_MEASURED.into(), figure::ratio_interval),
-                versus.effect.map_or_else(|| figure::NOT_MEASURED.into(), |effect| format!("{effect:+.1}")),
+                versus.ratio.map_or_else(|| figure::NOT_MEASURED.into(), change),
+                versus.interval.map_or_else(|| figure::NOT_MEASURED.into(), |it| change_interval(it, "blocks")),
                 versus.verdict.map_or("", Verdict::name).to_string(),
+                versus.effect.map_or_else(|| figure::NOT_MEASURED.into(), |effect| format!("{effect:+.1}")),
             ],
-        });
-        rows.add_row(row);
+        };
+        let mean = figure::show(measured.mean, measured.shown_unit());
+        rows.add_row(&[arm.name.clone(), mean, change, interval, verdict, effect][..columns]);
     }
-    table::align_right(&mut rows, 1..5);
+    table::align_right(&mut rows, [1, 2]);
     rows
 }
 
-fn conclude(found: &Outcome, out: &mut String) {
-    let open = found.verdicts().filter(|(_, _, verdict)| *verdict == Verdict::Inconclusive).count();
-    match (found.verdicts().count(), open) {
-        (0, _) => {
-            let _ = writeln!(out, "Nothing that decides was measured: name other measures in the race file.");
-        }
-        (_, 0) => {}
-        (all, open) => {
-            let _ = writeln!(
-                out,
-                "{open} of {all} comparisons are inconclusive: the blocks run do not tell. More blocks may."
-            );
-        }
+/// Other measures, the statistics, and what disturbed the race.
+fn notes(found: &Outcome, width: u16, out: &mut String) {
+    let mut say = |text: &str| {
+        let _ = writeln!(out, "{}", table::wrapped("", text, width, "  "));
+    };
+    say(&format!("Linux {}; {}", found.kernel, found.cgroups));
+    let others = names(found, false);
+    if !others.is_empty() {
+        say(&format!("Measured beside it, not judged: {}", short(&others).join(", ")));
     }
-    let _ = writeln!(
-        out,
-        "Differences below {} do not count. Intervals are corrected for {} looks and all comparisons",
+    say(&format!(
+        "Differences below {} do not count. Intervals are corrected for {} looks and all comparisons (95 % for the \
+         race as a whole). Effect: mean difference over its standard deviation.",
         figure::percent(Some(found.margin)),
         found.looks.len()
-    );
-    let _ = writeln!(out, "(95 % for the race as a whole). Effect: mean difference over its standard deviation.");
+    ));
     if found.repeated > 0 || found.disturbed > 0 {
-        let bound = figure::percent(Some(found.outside_bound));
-        let _ = writeln!(
-            out,
-            "{} runs were repeated because others used more than {bound} of the machine;",
-            found.repeated
-        );
-        let _ = writeln!(out, "{} of those that count had that outside load all the same.", found.disturbed);
+        say(&format!(
+            "{} runs were repeated because others used more than {} of the machine; {} of those that count had that \
+             outside load all the same.",
+            found.repeated,
+            figure::percent(Some(found.outside_bound)),
+            found.disturbed
+        ));
     }
     if found.runs.iter().any(|run| run.others.is_none()) {
-        let _ = writeln!(out, "Outside load was not measured: it needs cgroup version 2.");
+        say("Outside load was not measured: it needs cgroup version 2.");
     }
 }
 
@@ -197,7 +198,7 @@ pub fn predictions(all: &[PredictedMeasure], width: u16) -> String {
         return out;
     }
     let mut rows = table::new(width);
-    rows.set_header(["arm", "measure", "predicted", "measured", "ratio", "against, pred.", "meas."]);
+    rows.set_header(["arm", "measure", "predicted", "measured", "ratio", "change, pred.", "meas."]);
     for row in all.iter().filter(|row| row.why_not.is_none()) {
         rows.add_row([
             row.arm.clone(),
@@ -205,8 +206,8 @@ pub fn predictions(all: &[PredictedMeasure], width: u16) -> String {
             figure::show(row.predicted, row.unit),
             figure::show(row.measured, row.unit),
             figure::ratio(row.ratio),
-            row.predicted_vs_reference.map_or_else(String::new, |ratio| figure::ratio(Some(ratio))),
-            row.measured_vs_reference.map_or_else(String::new, |ratio| figure::ratio(Some(ratio))),
+            row.predicted_vs_reference.map_or_else(String::new, change),
+            row.measured_vs_reference.map_or_else(String::new, change),
         ]);
     }
     table::align_right(&mut rows, 2..7);

@@ -199,7 +199,7 @@ fn legend(line: &Line, index: usize, colour: &str, svg: &mut String) {
 }
 
 /// At most four significant digits.
-fn short(value: f64) -> String {
+pub(crate) fn short(value: f64) -> String {
     if value == 0.0 {
         return "0".into();
     }

@@ -1,22 +1,37 @@
-//! The conclusion in one sentence: the policy that changes the ranking metric, by how much, and at what cost.
+//! The conclusion in one sentence: the policy that changes the ranking metric, by how much, at what cost, and whether
+//! that can be trusted.
 
+use crate::change::{change, change_interval, change_within};
 use crate::figure::{self, printable};
-use crate::model::{Better, MetricSummary, PolicyReport, Report, Verdict};
+use crate::model::{Better, InputKind, MetricSummary, PolicyReport, Report, Sampling, Verdict};
+use goodness_observe::title;
 
 /// Metrics named that got worse; the tables have all.
-const COSTS_SHOWN: usize = 3;
-/// Metrics that a ranking of requests names beside the one that ranks.
-const OF_SERVERS: [&str; 3] = ["throughput", "request_latency_p999", "context_switches"];
+const COSTS_SHOWN: usize = 2;
+/// Figures that a server's owner asks for beside the metric that ranks. They come first where costs are named.
+const BESIDE: [&str; 3] = ["throughput", "request_latency_p999", "context_switches"];
+/// An undecided change within this share of the reference is called that small.
+const SMALL: f64 = 0.1;
+/// From this factor on, a change is said as a factor, too.
+const FACTOR: f64 = 10.0;
 
 impl Report {
-    /// One or two sentences about the ranking, after a warning if they cannot be trusted; empty if nothing was
-    /// compared.
+    /// The ranking in a sentence, after a warning if it cannot be trusted; empty if there is nothing to say.
     #[must_use]
     pub fn conclusion(&self) -> String {
-        let answer = self.answer();
-        match self.trust.as_ref().filter(|trust| trust.is_untrusted() && !answer.is_empty()) {
-            Some(trust) => format!("Untrusted: {}. {answer}", trust.because.join("; ")),
-            None => format!("{answer}{}", self.assurance()),
+        let Some(metric) = self.ranked_by() else { return self.unranked() };
+        let Some(answer) = self.answer(metric) else { return String::new() };
+        match self.trust.as_ref().filter(|trust| trust.is_untrusted()) {
+            Some(trust) => {
+                let more = match trust.because.len() {
+                    0 | 1 => String::new(),
+                    2 => " (and one more reason)".into(),
+                    reasons => format!(" (and {} more reasons)", reasons - 1),
+                };
+                let because = trust.because.first().map_or("", String::as_str);
+                format!("Untrusted: {because}{more}. The simulation alone says: {answer}.")
+            }
+            None => format!("{answer}{}.", self.assurance(metric).map_or_else(String::new, |it| format!("; {it}"))),
         }
     }
 
@@ -38,6 +53,15 @@ impl Report {
         [lines("Apply:  ", &application.apply), lines("Undo:   ", &application.undo)].concat().join("\n")
     }
 
+    /// The word for what intervals are over.
+    #[must_use]
+    pub const fn units(&self) -> &'static str {
+        match self.sampling {
+            Sampling::Runs | Sampling::Replays => "runs",
+            Sampling::Recordings(_) | Sampling::Arms => "recordings",
+        }
+    }
+
     /// The arms that are better than the reference in `metric`, the best first.
     fn better(&self, metric: &str) -> Vec<usize> {
         let mut better = self.ranking(metric);
@@ -46,75 +70,169 @@ impl Report {
         better
     }
 
-    /// The error of the replay in the metric that ranks, where it keeps its promise.
-    fn assurance(&self) -> String {
-        let Some(metric) = self.ranked_by().filter(|_| self.trust.is_some() && self.policies.len() > 1) else {
-            return String::new();
+    /// The error of the replay in the metric that ranks.
+    fn assurance(&self, metric: &str) -> Option<String> {
+        let Some(fidelity) = self.fidelity.as_ref() else {
+            let is_replay = self.input.kind == InputKind::Trace && self.sampling != Sampling::Arms;
+            return (is_replay && !self.is_measured("iops"))
+                .then(|| "replay error not measured: see `goodness verify`".into());
         };
-        let fidelity = self.fidelity.iter().flat_map(|it| &it.metrics).find(|it| it.name == metric);
-        let Some(kept) = fidelity.filter(|it| it.keeps_promise() == Some(true)) else { return String::new() };
-        let [error, bound] = [kept.error, kept.tolerance].map(figure::percent);
-        format!(" Trusted: the replay is {error} off the recording in {}, at most {bound} promised.", spaced(metric))
+        let found = fidelity.metrics.iter().find(|it| it.name == metric);
+        let error = found.and_then(|it| it.error).map(short_percent)?;
+        let is_kept = self.trust.is_some() && found.is_some_and(|it| it.keeps_promise() == Some(true));
+        Some(format!("replay error {error}{}", if is_kept { ": trusted" } else { "" }))
     }
 
-    /// Other figures that a server's owner asks for: throughput, slowest requests and switches, and their change.
-    fn beside(&self, head: &str, ranked: &str, reference: &PolicyReport, best: &PolicyReport) -> String {
-        let part = |name: &&str| {
-            let [from, to] = [reference, best].map(|it| it.metric(name).filter(|m| m.value.is_some()));
-            let (from, to) = from.zip(to)?;
-            Some(match (figure::of(from), figure::of(to)) {
-                (same, to) if same == to => format!("{} {to}", spaced(name)),
-                (from, to) => format!("{} from {from} to {to}", spaced(name)),
-            })
-        };
-        let parts: Vec<String> = OF_SERVERS.iter().filter(|name| **name != ranked).filter_map(part).collect();
-        match ranked.starts_with("request_latency") && !parts.is_empty() {
-            true => format!(" {head}: {}.", parts.join(", ")),
-            false => String::new(),
+    /// What the runs say about `metric`, without a full stop. `None` if there is nothing to say.
+    fn answer(&self, metric: &str) -> Option<String> {
+        let reference = self.policies.iter().position(|p| p.is_reference);
+        match (reference, self.policies.as_slice()) {
+            (_, [only]) => Some(self.alone(metric, only)),
+            (Some(reference), _) => Some(match self.better(metric).as_slice() {
+                [] => self.nothing_better(metric, reference),
+                better => self.won(metric, reference, better),
+            }),
+            (None, _) => None,
         }
     }
 
-    fn answer(&self) -> String {
-        let Some(metric) = self.ranked_by() else {
-            return self.unranked();
+    /// Figures of the only policy.
+    fn alone(&self, metric: &str, only: &PolicyReport) -> String {
+        let names = std::iter::once(metric).chain(BESIDE.into_iter().filter(|name| *name != metric));
+        let figure = |name: &str| {
+            let found = only.metric(name).filter(|it| it.value.is_some())?;
+            Some(format!("{} {}", title(name), figure::of(found)))
         };
-        let labels = self.labels();
-        let Some(reference) = self.policies.iter().position(|p| p.is_reference).filter(|_| labels.len() > 1) else {
-            return String::new();
-        };
-        let better = self.better(metric);
-        let Some(best) = better.first() else {
-            let (row, reference) = (self.row(), printable(&labels[reference]));
-            let own = self
-                .reference()
-                .map_or_else(String::new, |it| self.beside(&format!("Under {reference}"), metric, it, it));
-            return format!("No {row} is better than {reference} in {}.{own}", spaced(metric));
-        };
-        let of = |index: usize| self.policies[index].metric(metric);
-        let change = change(of(reference), of(*best));
-        let mut text = format!("{} {change}.", printable(&labels[*best]));
-        text.push_str(&self.beside("Besides", metric, &self.policies[reference], &self.policies[*best]));
-        text.push_str(&self.costs(&self.policies[*best]));
+        format!("{}: {}", self.labels()[0], names.filter_map(figure).collect::<Vec<_>>().join(", "))
+    }
+
+    fn won(&self, metric: &str, reference: usize, better: &[usize]) -> String {
+        let best = &self.policies[better[0]];
+        let reference = &self.policies[reference];
+        let change = reference.metric(metric).zip(best.metric(metric)).map(|(from, to)| self.improvement(from, to));
+        let mut parts = vec![format!("{} {}", self.labels()[better[0]], change.unwrap_or_default())];
+        let beside: Vec<&str> = BESIDE.into_iter().filter(|name| *name != metric).collect();
+        parts.extend(beside.iter().filter_map(|name| self.beside(name, reference, best)));
+        parts.extend(self.costs(best, &beside));
         match better.len() - 1 {
             0 => {}
-            1 => text.push_str(&format!(" One more {} is better, too.", self.row())),
-            others => text.push_str(&format!(" {others} more {} are better, too.", self.rows())),
+            1 => parts.push(format!("one more {} is better, too", self.row())),
+            others => parts.push(format!("{others} more {} are better, too", self.rows())),
         }
-        text
+        parts.join("; ")
     }
 
-    /// The metrics in which `policy` is worse than the reference.
-    fn costs(&self, policy: &PolicyReport) -> String {
-        let worse = |name: &&str| !name.starts_with("scheduler_share") && verdict(policy, name) == Some(Verdict::Worse);
-        let names: Vec<String> = self.metric_names_by_weight().into_iter().filter(worse).map(spaced).collect();
-        match names.len() {
-            0 => String::new(),
-            few if few <= COSTS_SHOWN => format!(" It is worse in {}.", names.join(", ")),
-            many => {
-                let shown = names[..COSTS_SHOWN].join(", ");
-                format!(" It is worse in {shown} and {} more.", many - COSTS_SHOWN)
-            }
+    /// `cuts p99 wake-up latency from 5.84 ms to 8.29 µs (8.1 to 8.5 µs, about 700× lower)`.
+    fn improvement(&self, from: &MetricSummary, to: &MetricSummary) -> String {
+        let verb = if to.better == Better::Higher { "raises" } else { "cuts" };
+        let [before, after] = [from, to].map(|it| figure::show(it.value, &to.unit));
+        let versus = to.vs_reference;
+        let within = versus.and_then(|it| it.ci95).map(|ends| interval(from, to, ends, self.units()));
+        let far = versus.and_then(|it| it.ratio).filter(|ratio| *ratio >= FACTOR || *ratio <= 1.0 / FACTOR);
+        let far = far.map(|ratio| format!("about {}", change(ratio)));
+        let known = within.into_iter().chain(far).collect::<Vec<_>>().join(", ");
+        let known = if known.is_empty() { known } else { format!(" ({known})") };
+        format!("{verb} {} from {before} to {after}{known}", title(&to.name))
+    }
+
+    /// The change of another figure: `throughput unchanged`, `56 % more context switches`.
+    fn beside(&self, name: &str, reference: &PolicyReport, best: &PolicyReport) -> Option<String> {
+        let [from, to] = [reference, best].map(|it| it.metric(name).filter(|it| it.value.is_some()));
+        let (from, to) = from.zip(to)?;
+        let ratio = to.value? / from.value?;
+        if from.value == to.value {
+            return Some(format!("{} unchanged", title(name)));
         }
+        let Some(versus) = to.vs_reference else {
+            return ratio.is_finite().then(|| amount(ratio, &title(name)));
+        };
+        let small = versus.ci95.map(|ends| ends.iter().map(|it| (it - 1.0).abs()).fold(0.0, f64::max));
+        Some(match (versus.verdict, small.filter(|it| *it <= SMALL)) {
+            (Verdict::Same, _) => format!("{} unchanged", title(name)),
+            (Verdict::Better | Verdict::Worse, _) => {
+                format!("{} {}", title(name), change(versus.ratio.unwrap_or(ratio)))
+            }
+            (Verdict::Inconclusive, Some(small)) => {
+                format!(
+                    "{} within {} of before",
+                    title(name),
+                    figure::percent(Some((small * 100.0 - 1e-6).ceil() / 100.0))
+                )
+            }
+            (Verdict::Inconclusive, None) => format!("{} undecided", title(name)),
+        })
+    }
+
+    /// The metrics in which `policy` is worse than the reference, without those already `named`.
+    fn costs(&self, policy: &PolicyReport, named: &[&str]) -> Option<String> {
+        let is_cost = |name: &&str| {
+            !named.contains(name)
+                && !name.starts_with("scheduler_share")
+                && verdict(policy, name) == Some(Verdict::Worse)
+        };
+        let names: Vec<String> = self.metric_names_by_weight().into_iter().filter(is_cost).map(title).collect();
+        match names.len() {
+            0 => None,
+            few if few <= COSTS_SHOWN => Some(format!("worse in {}", names.join(" and "))),
+            many => Some(format!("worse in {} and {} more", names[..COSTS_SHOWN].join(", "), many - COSTS_SHOWN)),
+        }
+    }
+
+    fn nothing_better(&self, metric: &str, reference: usize) -> String {
+        let labels = self.labels();
+        let own = self.policies[reference].metric(metric).map_or_else(|| figure::NOT_MEASURED.into(), figure::of);
+        let asked = format!("{} in {} ({own})", labels[reference], title(metric));
+        let compared = |index: &usize| {
+            let policy = &self.policies[*index];
+            !policy.is_reference && policy.violations.is_empty() && verdict(policy, metric).is_some()
+        };
+        let others: Vec<usize> = self.ranking(metric).into_iter().filter(compared).collect();
+        let count = |wanted| others.iter().filter(|it| verdict(&self.policies[**it], metric) == Some(wanted)).count();
+        let counts = [(Verdict::Worse, "worse"), (Verdict::Same, "the same"), (Verdict::Inconclusive, "undecided")];
+        if let Some(first) = others.first().filter(|_| count(Verdict::Inconclusive) == others.len()) {
+            let near = self.policies[*first].metric(metric).and_then(|it| it.vs_reference);
+            let near = near.and_then(|it| Some(change_within(it.ratio?, it.ci95, self.units()))).unwrap_or_default();
+            return match others.len() {
+                1 => format!("Undecided: {} may be better or worse than {asked}: {near}", labels[*first]),
+                all => format!(
+                    "Undecided: none of {all} {} differs from {asked} beyond doubt; the best, {}, is {near}",
+                    self.rows(),
+                    labels[*first]
+                ),
+            };
+        }
+        let found = counts.into_iter().map(|(it, words)| (count(it), words)).filter(|(count, _)| *count > 0);
+        let found: Vec<String> = found.map(|(count, words)| format!("{count} {words}")).collect();
+        let found = if found.is_empty() { "no other was measured".into() } else { found.join(", ") };
+        format!("Nothing is better than {asked}: {found}")
+    }
+}
+
+/// The interval of an improved value: in its unit if the interval of the ratio gives that, else as a change.
+fn interval(from: &MetricSummary, to: &MetricSummary, ends: [f64; 2], units: &str) -> String {
+    let (Some(before), Some(after)) = (from.value, to.value) else { return change_interval(ends, units) };
+    let values = ends.map(|ratio| ratio * before);
+    match (values[0]..=values[1]).contains(&after) {
+        true => figure::interval(Some(values), &to.unit).replace(" … ", " to ").replace('…', " to "),
+        false => change_interval(ends, units),
+    }
+}
+
+/// A share as a percentage of two digits.
+fn short_percent(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent {
+        9.95.. => format!("{percent:.0} %"),
+        _ if (percent - percent.round()).abs() < 0.05 => format!("{percent:.0} %"),
+        _ => format!("{percent:.1} %"),
+    }
+}
+
+/// `56 % more context switches`.
+fn amount(ratio: f64, of: &str) -> String {
+    match change(ratio) {
+        same if !same.contains(' ') => format!("as many {of}"),
+        change => format!("{} {of}", change.replace("higher", "more").replace("lower", "fewer")),
     }
 }
 
@@ -122,167 +240,5 @@ fn verdict(policy: &PolicyReport, metric: &str) -> Option<Verdict> {
     policy.metric(metric).and_then(|m| m.vs_reference).map(|versus| versus.verdict)
 }
 
-/// `cuts wakeup latency p99 from 5.84 ms to 8.29 µs (704× lower)`.
-fn change(reference: Option<&MetricSummary>, best: Option<&MetricSummary>) -> String {
-    let Some(best) = best else { return String::new() };
-    let verb = if best.better == Better::Higher { "raises" } else { "cuts" };
-    let from = figure::show(reference.and_then(|m| m.value), &best.unit);
-    let to = figure::show(best.value, &best.unit);
-    let size = best.vs_reference.and_then(|v| v.ratio).map_or_else(String::new, |ratio| format!(" ({})", size(ratio)));
-    format!("{verb} {} from {from} to {to}{size}", spaced(&best.name))
-}
-
-/// A ratio in words: `31 % lower`, `12× higher`.
-pub(crate) fn size(ratio: f64) -> String {
-    let direction = if ratio < 1.0 { "lower" } else { "higher" };
-    let factor = if ratio < 1.0 { 1.0 / ratio } else { ratio };
-    if !factor.is_finite() {
-        return format!("{direction} beyond measure");
-    }
-    match factor {
-        10.0.. => format!("{factor:.0}× {direction}"),
-        2.0.. => format!("{factor:.1}× {direction}"),
-        _ => format!("{:.1} % {direction}", (ratio - 1.0).abs() * 100.0),
-    }
-}
-
-pub(crate) fn spaced(name: &str) -> String {
-    name.replace('_', " ")
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::{Details, Trust, TrustVerdict, Violation, VsReference};
-
-    fn policy(name: &str, p99: f64, versus: Option<(f64, Verdict)>) -> PolicyReport {
-        let metric = |name: &str, value: f64, versus: Option<(f64, Verdict)>| MetricSummary {
-            name: name.into(),
-            unit: "ns".into(),
-            better: Better::Lower,
-            value: Some(value),
-            vs_reference: versus.map(|(ratio, verdict)| VsReference { ratio: Some(ratio), ci95: None, verdict }),
-            ..MetricSummary::default()
-        };
-        let cost = versus.map(|_| (1.5, Verdict::Worse));
-        let metrics = vec![metric("wakeup_latency_p99", p99, versus), metric("turnaround", 2e6, cost)];
-        PolicyReport { name: name.into(), is_reference: versus.is_none(), metrics, ..PolicyReport::default() }
-    }
-
-    fn conclusion(policies: Vec<PolicyReport>) -> String {
-        Report { policies, ..Report::default() }.conclusion()
-    }
-
-    #[test]
-    fn the_best_policy_is_named_with_both_values_the_factor_and_the_cost() {
-        let cfs = policy("cfs", 8_290.0, Some((0.00142, Verdict::Better)));
-        let said = conclusion(vec![policy("eevdf", 5.84e6, None), cfs.clone()]);
-        assert_eq!(
-            said,
-            "cfs cuts wakeup latency p99 from 5.84 ms to 8.29 µs (704× lower). It is worse in turnaround."
-        );
-        let rr = policy("rr", 4e6, Some((0.69, Verdict::Better)));
-        let said = conclusion(vec![policy("eevdf", 5.84e6, None), rr, cfs]);
-        assert!(said.ends_with("One more policy is better, too."), "{said}");
-    }
-
-    #[test]
-    fn the_rows_are_arms_where_the_work_is_changed_and_policies_elsewhere() {
-        let of = |has_arms, count: usize| {
-            let better = (0..count).map(|_| policy("eevdf", 4e6, Some((0.69, Verdict::Better))));
-            let policies = std::iter::once(policy("eevdf", 5.84e6, None)).chain(better).collect();
-            let details = Details { has_arms, ..Details::default() };
-            Report { policies, details, ..Report::default() }
-        };
-        let ends = |has_arms, count, end: &str| {
-            let said = of(has_arms, count).conclusion();
-            assert!(said.ends_with(end), "{said}");
-        };
-        ends(true, 2, "One more arm is better, too.");
-        ends(true, 3, "2 more arms are better, too.");
-        ends(false, 3, "2 more policies are better, too.");
-        let none = Report { policies: vec![policy("eevdf", 1.0, None), policy("eevdf", 1.0, None)], ..of(true, 0) };
-        assert_eq!(none.conclusion(), "No arm is better than eevdf in wakeup latency p99.");
-        let text = crate::text::render(&of(true, 2), 80, false);
-        assert!(text.contains("for each arm") && !text.contains("policy") && !text.contains("policies"), "{text}");
-        let text = crate::text::render(&of(false, 2), 80, false);
-        assert!(text.contains("for each policy") && !text.contains("arm"), "{text}");
-    }
-
-    #[test]
-    fn without_a_better_policy_or_without_a_reference_no_change_is_claimed() {
-        let rr = policy("rr", 9e6, Some((1.5, Verdict::Worse)));
-        let said = conclusion(vec![policy("eevdf", 5.84e6, None), rr.clone()]);
-        assert_eq!(said, "No policy is better than eevdf in wakeup latency p99.");
-        assert_eq!(conclusion(vec![rr]), "");
-        assert_eq!(conclusion(Vec::new()), "Nothing that could rank the policies was measured.");
-    }
-
-    #[test]
-    fn what_cannot_be_trusted_says_so_first() {
-        let rr = policy("rr", 9e6, Some((1.5, Verdict::Worse)));
-        let trust = |verdict| Some(Trust { verdict, because: vec!["it is off".into()] });
-        let policies = vec![policy("eevdf", 5.84e6, None), rr];
-        let untrusted = Report { policies, trust: trust(TrustVerdict::Untrusted), ..Report::default() };
-        assert!(untrusted.conclusion().starts_with("Untrusted: it is off. No policy is better"));
-        let trusted = Report { trust: trust(TrustVerdict::Trusted), ..untrusted };
-        assert!(trusted.conclusion().starts_with("No policy is better"));
-    }
-
-    #[test]
-    fn a_policy_that_violated_a_checker_is_not_the_answer() {
-        let violations = vec![Violation::default()];
-        let cfs = PolicyReport { violations, ..policy("cfs", 8_290.0, Some((0.00142, Verdict::Better))) };
-        let said = conclusion(vec![policy("eevdf", 5.84e6, None), cfs]);
-        assert!(said.starts_with("No policy is better"), "{said}");
-    }
-
-    #[test]
-    fn the_winner_comes_with_the_commands_that_apply_it_and_take_it_back() {
-        let mut application = crate::model::Application::default();
-        application.add("renice -n 5 -p 7".into(), "renice -n 0 -p 7".into());
-        let with = |verdict| {
-            let arm = policy("eevdf", 4e6, Some((0.69, verdict)));
-            let arm = PolicyReport { application: Some(application.clone()), ..arm };
-            Report { policies: vec![policy("eevdf", 5.84e6, None), arm], ..Report::default() }
-        };
-        let won = with(Verdict::Better);
-        assert_eq!(won.commands(), "Apply:  renice -n 5 -p 7\nUndo:   renice -n 0 -p 7");
-        assert!(crate::text::render(&won, 80, false).contains("Apply:  renice"));
-        assert!(crate::html::render(&won, &[]).contains("Undo:   renice"));
-        assert_eq!(with(Verdict::Inconclusive).commands(), "", "nothing to apply");
-    }
-
-    #[test]
-    fn what_a_servers_owner_asks_for_stands_beside_the_slowest_requests() {
-        let metric = |name: &str, unit: &str, value: f64, verdict: Option<Verdict>| MetricSummary {
-            name: name.into(),
-            unit: unit.into(),
-            value: Some(value),
-            vs_reference: verdict.map(|verdict| VsReference { ratio: Some(value / 2e7), ci95: None, verdict }),
-            ..MetricSummary::default()
-        };
-        let arm = |p99: f64, switches: f64, verdict: Option<Verdict>| PolicyReport {
-            name: "eevdf".into(),
-            label: if verdict.is_some() { "a.nice=5".into() } else { "base".into() },
-            is_reference: verdict.is_none(),
-            metrics: vec![
-                metric("request_latency_p99", "ns", p99, verdict),
-                metric("throughput", "1/s", 500.0, None),
-                metric("context_switches", "count", switches, None),
-            ],
-            ..PolicyReport::default()
-        };
-        let said = conclusion(vec![arm(2e7, 900.0, None), arm(1e7, 1_200.0, Some(Verdict::Better))]);
-        let beside = "Besides: throughput 500/s, context switches from 900 to 1200.";
-        assert_eq!(said, format!("a.nice=5 cuts request latency p99 from 20 ms to 10 ms (2.0× lower). {beside}"));
-        let said = conclusion(vec![arm(2e7, 900.0, None), arm(1e7, 1_200.0, Some(Verdict::Inconclusive))]);
-        assert!(said.ends_with("Under base: throughput 500/s, context switches 900."), "{said}");
-    }
-
-    #[test]
-    fn small_ratios_are_per_cent_and_large_ones_factors() {
-        let said = [0.69, 0.31, 1.08, 40.0, 0.0].map(size);
-        assert_eq!(said, ["31.0 % lower", "3.2× lower", "8.0 % higher", "40× higher", "lower beyond measure"]);
-    }
-}
+mod tests;

@@ -75,6 +75,9 @@ pub struct EffectRow {
 pub struct MetricAbout {
     /// Registered name.
     pub name: String,
+    /// Name for people, without a capital: `p99 request latency`.
+    #[serde(default)]
+    pub title: String,
     /// Summary in one sentence.
     pub summary: String,
 }

@@ -1,7 +1,8 @@
-//! Numbers as people read them: three significant digits and a unit of fitting size.
+//! Numbers as people read them: three significant digits and a unit of fitting size. Ratios to a reference are in
+//! [`change`](crate::change).
 
 use crate::model::MetricSummary;
-use goodness_observe::METRICS;
+use goodness_observe::{METRICS, title};
 
 /// Text for a value that was not measured.
 pub const NOT_MEASURED: &str = "–";
@@ -58,6 +59,15 @@ pub fn of(metric: &MetricSummary) -> String {
     }
 }
 
+/// A metric's name for people with its identifier: `p99 request latency (request_latency_p99)`.
+#[must_use]
+pub fn titled(metric: &str) -> String {
+    match title(metric) {
+        same if same == metric => same,
+        title => format!("{title} ({metric})"),
+    }
+}
+
 /// An interval; a unit common to both ends is written once: `1.2…3.4 ms`.
 #[must_use]
 pub fn interval(ci: Option<[f64; 2]>, unit: &str) -> String {
@@ -90,14 +100,9 @@ pub fn ratio_interval([low, high]: [f64; 2]) -> String {
     format!("{}…{}", plain_ratio(low), plain_ratio(high))
 }
 
-/// A ratio with two decimals, which is as precise as a comparison gets; large ratios get fewer, tiny ones more. Ratios
-/// below 1e-4 or above 1e6 are shown as a power of ten.
+/// A ratio with two decimals, which is as precise as a comparison gets; large ratios get fewer, tiny ones more.
 fn plain_ratio(ratio: f64) -> String {
-    match ratio.abs() {
-        size if (0.1..10.0).contains(&size) => format!("{ratio:.2}"),
-        size if ratio == 0.0 || (1e-4..1e6).contains(&size) => digits(ratio),
-        _ => format!("{ratio:.0e}"),
-    }
+    if (0.1..10.0).contains(&ratio.abs()) { format!("{ratio:.2}") } else { digits(ratio) }
 }
 
 /// A share as a percentage: `7.3 %`.
@@ -190,8 +195,6 @@ mod tests {
         assert_eq!(ratio(Some(0.8234)), "0.82×");
         assert_eq!(interval(Some([1e6, 2.5e6]), "ns"), "1…2.50 ms");
         assert_eq!(interval(Some([9e5, 2.5e6]), "ns"), "900 µs … 2.50 ms");
-        assert_eq!(ratio_interval([0.012_34, 31.4]), "0.0123…31.4");
-        assert_eq!(ratio_interval([1.3e-17, 7.146e15]), "1e-17…7e15");
     }
 
     #[test]

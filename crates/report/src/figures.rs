@@ -3,6 +3,8 @@
 use crate::drawing::{Anchor, BLACK, Drawing, GRID, Part, Style};
 use crate::figure;
 use crate::model::{Distribution, Report};
+use goodness_observe::title;
+use std::path::{Path, PathBuf};
 
 /// Names of the figures and what they show.
 pub const FIGURES: [(&str, &str); 3] = [
@@ -23,6 +25,24 @@ const LEGEND: f32 = 190.0;
 const MOST_MARKS: usize = 500;
 /// Most characters of a label beside an axis.
 const LABEL: usize = 34;
+
+/// Draws all figures of `report` into a folder, which is made if there is none. Returns the files.
+///
+/// # Errors
+/// One cannot be written.
+pub fn write(report: &Report, folder: &Path) -> Result<Vec<PathBuf>, String> {
+    std::fs::create_dir_all(folder).map_err(|why| format!("{}: the folder cannot be made: {why}", folder.display()))?;
+    let mut written = Vec::new();
+    for (name, _) in FIGURES {
+        let Some(drawing) = draw(report, name) else { continue };
+        for (end, bytes) in [("svg", drawing.svg().into_bytes()), ("pdf", drawing.pdf())] {
+            let path = folder.join(format!("{name}.{end}"));
+            goodness_output::write(&path, &bytes)?;
+            written.push(path);
+        }
+    }
+    Ok(written)
+}
 
 /// Draws the figure of that name. `None` if there is none, or nothing of it was measured.
 #[must_use]
@@ -118,8 +138,8 @@ fn ranking(report: &Report) -> Option<Drawing> {
         it.value.into_iter().chain(it.ci95.into_iter().flatten()).collect::<Vec<_>>()
     };
     let axis = Axis::of(order.iter().flat_map(ends), LEFT, WIDTH - RIGHT);
-    let mut drawing = of_rows(format!("{metric} of {}", report.input.name), order.len());
-    axis.draw_below(&mut drawing, &summary(*order.first()?).unit, &named(metric));
+    let mut drawing = of_rows(format!("{} of {}", title(metric), report.input.name), order.len());
+    axis.draw_below(&mut drawing, &summary(*order.first()?).unit, &title(metric));
     if let Some(value) = report.reference().and_then(|it| it.metric(metric)?.value) {
         let x = axis.place(value);
         let points = vec![[x, TOP], [x, drawing.height - BOTTOM]];
@@ -140,15 +160,6 @@ fn ranking(report: &Report) -> Option<Drawing> {
     Some(drawing)
 }
 
-/// A metric's name as words: `wakeup latency, p99`.
-fn named(metric: &str) -> String {
-    ["_p50", "_p95", "_p99", "_p999", "_mean", "_max"]
-        .iter()
-        .find_map(|end| Some(format!("{}, {}", metric.strip_suffix(end)?, &end[1..])))
-        .unwrap_or_else(|| metric.to_string())
-        .replace('_', " ")
-}
-
 /// Shares of observations on the axis of distributions.
 const SHARES: [(f64, &str); 6] =
     [(0.0, "0 %"), (0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"), (0.9999, "99.99 %")];
@@ -163,12 +174,16 @@ fn distribution(report: &Report) -> Option<Drawing> {
     let of = |place: usize| report.policies[place].distributions.iter().find(|it| it.metric == family);
     let series: Vec<(usize, &Distribution)> =
         report.ranking(metric).into_iter().filter_map(|place| Some((place, of(place)?))).collect();
-    let mut drawing =
-        Drawing { title: format!("{family} of {}", report.input.name), width: WIDTH, height: 300.0, parts: vec![] };
-    let is_shown = |[share, value]: &&[f64; 2]| *share <= LAST_SHARE && *value > 0.0;
-    let values = series.iter().flat_map(|(_, it)| it.quantiles.iter().filter(is_shown)).map(|[_, value]| *value);
+    let mut drawing = Drawing {
+        title: format!("{} of {}", title(&family), report.input.name),
+        width: WIDTH,
+        height: 300.0,
+        parts: vec![],
+    };
+    let shown: Vec<Vec<[f64; 2]>> = series.iter().map(|(_, it)| to_the_end(it)).collect();
+    let values = shown.iter().flatten().map(|[_, value]| *value);
     let x = Axis::of(values, 64.0, WIDTH - LEGEND);
-    x.draw_below(&mut drawing, &series.first()?.1.unit, &named(&family));
+    x.draw_below(&mut drawing, &series.first()?.1.unit, &title(&family));
     // A share q is drawn at -log(1 - q), which gives each nine the same room.
     let nines = |share: f64| -(1.0 - share).log10();
     let height = drawing.height - BOTTOM;
@@ -179,10 +194,9 @@ fn distribution(report: &Report) -> Option<Drawing> {
     }
     let (at, text) = ([14.0, f32::midpoint(TOP, height)], "share of observations".to_string());
     drawing.parts.push(Part::Text { at, text, size: 9.0, anchor: Anchor::Middle, is_upright: true });
-    for (row, (place, it)) in series.iter().enumerate() {
+    for (row, (place, _)) in series.iter().enumerate() {
         let (style, label) = (Style::of(row), short(&report.labels()[*place]));
-        let points = it.quantiles.iter().filter(is_shown);
-        let points: Vec<[f32; 2]> = points.map(|[share, value]| [x.place(*value), y(*share)]).collect();
+        let points: Vec<[f32; 2]> = shown[row].iter().map(|[share, value]| [x.place(*value), y(*share)]).collect();
         points.iter().skip(3 * row % 5).step_by(6).for_each(|at| drawing.mark(*at, style, 2.5));
         drawing.parts.push(Part::Line { points, colour: style.colour, width: 1.2, dashes: style.dashes });
         let at = [WIDTH - LEGEND + 16.0, TOP + 8.0 + 14.0 * row as f32];
@@ -192,6 +206,14 @@ fn distribution(report: &Report) -> Option<Drawing> {
         drawing.text([at[0] + 30.0, at[1] + 3.0], label, Anchor::Start);
     }
     Some(drawing)
+}
+
+/// Points of a distribution up to its largest observation, which is one of all; what lies beyond the axis is at its
+/// end.
+fn to_the_end(it: &Distribution) -> Vec<[f64; 2]> {
+    let last = (1.0 - 1.0 / it.samples.max(2) as f64).min(LAST_SHARE);
+    let before = it.quantiles.iter().filter(|[share, value]| *share < last && *value > 0.0).copied();
+    before.chain(it.quantiles.last().map(|[_, largest]| [last, *largest]).filter(|[_, it]| *it > 0.0)).collect()
 }
 
 fn runs(report: &Report) -> Option<Drawing> {
@@ -204,8 +226,8 @@ fn runs(report: &Report) -> Option<Drawing> {
     let rows: Vec<&(usize, Vec<f64>)> = rows.iter().filter(|(_, values)| !values.is_empty()).collect();
     let unit = &report.policies[rows.first()?.0].metric(metric)?.unit;
     let axis = Axis::of(rows.iter().flat_map(|(_, values)| values).copied(), LEFT, WIDTH - RIGHT);
-    let mut drawing = of_rows(format!("{metric} of {}, every run", report.input.name), rows.len());
-    axis.draw_below(&mut drawing, unit, &named(metric));
+    let mut drawing = of_rows(format!("{} of {}, every run", title(metric), report.input.name), rows.len());
+    axis.draw_below(&mut drawing, unit, &title(metric));
     for (row, (place, values)) in rows.iter().enumerate() {
         let top = TOP + ROW * row as f32;
         drawing.text([LEFT - 8.0, top + ROW / 2.0 + 3.0], short(&labels[*place]), Anchor::End);
@@ -232,12 +254,6 @@ mod tests {
         let constant = Axis::of([5.0].into_iter(), 0.0, 100.0);
         assert!((40.0..60.0).contains(&constant.place(5.0)));
         assert!(Axis::of([].into_iter(), 0.0, 1.0).ticks().len() > 1);
-    }
-
-    #[test]
-    fn metrics_have_names_of_words() {
-        assert_eq!(named("wakeup_latency_p99"), "wakeup latency, p99");
-        assert_eq!(named("throughput"), "throughput");
     }
 
     #[test]

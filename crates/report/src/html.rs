@@ -3,17 +3,17 @@
 //! A content security policy in the page forbids all requests, and all scripts but the page's own (by hash). Names of
 //! tasks, files and policies enter as JSON and are inserted as text only.
 
-use crate::model::Report;
+use crate::model::{Report, Trust};
 use crate::pack;
+use crate::shell::{self, Mood, escape};
 use crate::timeline::Timeline;
 use sha2::{Digest, Sha256};
 
 const PAGE: &str = include_str!("../web/page.html");
-const STYLE: &str = include_str!("../web/style.css");
 /// Style of pages without charts that are drawn by a script.
 const PLAIN_STYLE: &str = include_str!("../web/plain.css");
 /// The script's parts, in the order in which they build on each other.
-const SCRIPTS: [&str; 7] = [
+const SCRIPTS: [&str; 9] = [
     include_str!("../web/page.js"),
     include_str!("../web/figure.js"),
     include_str!("../web/ranking.js"),
@@ -21,6 +21,8 @@ const SCRIPTS: [&str; 7] = [
     include_str!("../web/tasks.js"),
     include_str!("../web/schedule.js"),
     include_str!("../web/timeline.js"),
+    include_str!("../web/timeline_draw.js"),
+    include_str!("../web/timeline_input.js"),
 ];
 const MAIN: &str = include_str!("../web/main.js");
 
@@ -46,17 +48,42 @@ pub fn render(report: &Report, timelines: &[Timeline]) -> String {
 
 fn part(mark: &str, report: &Report, timelines: &[Timeline], script: &str) -> String {
     match mark {
-        "title" => escape(&format!("{} – goodness", report.input.name)),
-        "generator" => escape(&format!("goodness {}", report.goodness.version)),
+        "head" => {
+            let hash = format!("sha256-{}", pack::base64(&Sha256::digest(script.as_bytes())));
+            shell::head(&report.input.name, report.details.command.as_deref().unwrap_or_default(), Some(&hash))
+        }
+        "mood" => mood(report).class().into(),
         "ranked-by" => escape(report.ranked_by().unwrap_or_default()),
-        "conclusion" => escape(&report.conclusion()),
+        "conclusion" => escape(&unbroken(&report.conclusion())),
         "commands" if report.commands().is_empty() => String::new(),
         "commands" => format!("<pre class=\"commands\" tabindex=\"0\">{}</pre>", escape(&report.commands())),
-        "style" => STYLE.into(),
         "script" => script.into(),
-        "script-hash" => format!("sha256-{}", pack::base64(&Sha256::digest(script.as_bytes()))),
         "data" => embedded(report, timelines),
         _ => panic!("the template has a mark \"{mark}\" that nothing fills"),
+    }
+}
+
+/// `text` with figures that are not broken before their units.
+fn unbroken(text: &str) -> String {
+    let units = ["ns", "µs", "ms", "s", "%", "B", "kB", "MB", "GB"];
+    let mut out = String::new();
+    for word in text.split(' ') {
+        let bare = word.trim_end_matches(|c: char| !(c.is_alphabetic() || c == '%'));
+        let is_unit = out.ends_with(|c: char| c.is_ascii_digit()) && units.contains(&bare);
+        if !out.is_empty() {
+            out.push(if is_unit { '\u{a0}' } else { ' ' });
+        }
+        out.push_str(word);
+    }
+    out
+}
+
+/// How the conclusion is to be read.
+fn mood(report: &Report) -> Mood {
+    match report.trust.as_ref().is_some_and(Trust::is_untrusted) {
+        true => Mood::Untrusted,
+        false if report.winner().is_none() && report.is_undecided() => Mood::Open,
+        false => Mood::Sure,
     }
 }
 
@@ -92,11 +119,6 @@ pub(crate) fn plain_head(title: &str, script: Option<&str>) -> String {
     )
 }
 
-/// Text that adds no element to a page.
-pub(crate) fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,7 +135,7 @@ mod tests {
             PolicyReport { name: HOSTILE.into(), tasks: vec![task], metrics: vec![metric], ..PolicyReport::default() };
         let input = Input { name: HOSTILE.into(), ..Input::default() };
         let timeline = Timeline {
-            tasks: vec![TimelineTask { name: HOSTILE.into(), id: 1, priority: 120 }],
+            tasks: vec![TimelineTask { name: HOSTILE.into(), id: 1, ..TimelineTask::default() }],
             ..Timeline::default()
         };
         (Report { input, policies: vec![policy], ..Report::default() }, timeline)
@@ -127,6 +149,15 @@ mod tests {
         assert!(!page.contains("alert(1)</script>"));
         assert_eq!(page.matches("</script>").count(), 3, "the report, one timeline, the script");
         assert!(page.contains("<title>&lt;/script&gt;"));
+    }
+
+    #[test]
+    fn a_figure_and_its_unit_stay_on_one_line() {
+        assert_eq!(
+            unbroken("from 5.8 ms (2.2 to 4.4 ms); 8 %: so"),
+            "from 5.8\u{a0}ms (2.2 to 4.4\u{a0}ms); 8\u{a0}%: so"
+        );
+        assert_eq!(unbroken("of 6 arms 2 s"), "of 6 arms 2\u{a0}s");
     }
 
     #[test]

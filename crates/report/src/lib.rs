@@ -3,6 +3,8 @@
 //! A [`Report`] holds all results of a comparison; [`json`], [`text`] and [`html`] render it. A [`Timeline`] is the
 //! schedule of one run, kept separately because it is large; [`html`] and [`perfetto`] render it.
 
+mod caveats;
+pub mod change;
 pub mod chart;
 pub mod citation;
 mod colour;
@@ -23,6 +25,7 @@ mod pack;
 pub mod perfetto;
 mod ranking;
 pub mod schedule;
+pub mod shell;
 pub mod table;
 pub mod tables;
 pub mod teach;

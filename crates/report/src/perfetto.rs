@@ -1,5 +1,6 @@
-//! A timeline as a Perfetto trace: CPU tracks with slices, task names, wake-ups with their wakers, and a counter track
-//! for each run queue's length.
+//! Timelines as a Perfetto trace: CPU tracks with slices, threads under their processes, wake-ups with their wakers and
+//! an arrow from one to the other, and a counter track for each run queue's length. Of several arms, each has CPUs and
+//! processes of its own, which follow those of the one before.
 //!
 //! Switches are written as `CompactSched` columns (a few bytes each), wake-ups as ftrace events, because only these can
 //! name the waker. Linux recordings contain both, so every version of the Perfetto UI and its trace processor reads
@@ -9,9 +10,11 @@
 //! Limit of the format: a wake-up in the same nanosecond in which the task fell asleep is shown as a sleep until the
 //! switch-in.
 
-use crate::pack::put_varint;
-use crate::timeline::{Slice, Timeline, Woken};
+mod message;
+
+use crate::timeline::{Slice, Timeline, TimelineTask, Woken};
 use goodness_core::{Off, TaskId};
+use message::{Message, packet};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -23,38 +26,47 @@ const SEQUENCE: u64 = 1;
 const BOOTTIME: u64 = 6;
 /// `SEQ_INCREMENTAL_STATE_CLEARED`: a reader may start at this packet.
 const STATE_CLEARED: u64 = 1;
+/// `TYPE_INSTANT` of track events.
+const INSTANT: u64 = 3;
 /// `TYPE_COUNTER` of track events.
 const COUNTER: u64 = 4;
+/// Field of an event's flows, and of those that end with it.
+const FLOW: u64 = 47;
+const FLOW_ENDS: u64 = 48;
+/// Numbers of tracks: counters first, then one for each thread.
+const FIRST_COUNTER_TRACK: u64 = 1_000;
+const FIRST_THREAD_TRACK: u64 = 1_000_000;
 /// `UNIT_COUNT` of counters.
 const UNIT_COUNT: u64 = 2;
 /// `TRACE_FLAG_HARDIRQ` of ftrace's common flags: the event happened in an interrupt.
 const IN_INTERRUPT: u64 = 8;
 
-/// Writes the trace of one policy's run; `policy` names it in the counter tracks.
+/// Writes the schedules of arms, each with its label.
 ///
 /// # Errors
 /// Those of `out`.
-pub fn write(timeline: &Timeline, policy: &str, out: &mut dyn Write) -> io::Result<()> {
-    let writer = Writer { timeline, pids: pids(timeline) };
-    packet(out, &writer.clock())?;
-    packet(out, &writer.process_tree())?;
-    for cpu in 0..timeline.cpus {
-        packet(out, &counter_track(cpu, policy))?;
+pub fn write(arms: &[(&Timeline, &str)], out: &mut dyn Write) -> io::Result<()> {
+    packet(out, &clock())?;
+    // Each arm has CPUs and thread ids of its own, because a trace is of one machine.
+    let largest = arms.iter().flat_map(|(timeline, _)| pids(timeline)).max().unwrap_or(0);
+    let apart = 10u64.pow((largest + 1).ilog10() + 1);
+    let mut first_cpu = 0;
+    for (place, (timeline, label)) in arms.iter().enumerate() {
+        let first_pid = apart * place as u64;
+        let pids: Vec<u64> = pids(timeline).into_iter().map(|pid| pid + first_pid).collect();
+        let label = if arms.len() > 1 { Some(*label) } else { None };
+        Writer { timeline, label, first_cpu, first_pid, pids }.write(out)?;
+        first_cpu += u64::from(timeline.cpus);
     }
-    let rows = timeline.rows();
-    // Of events at one instant the reader takes those first that come first in the file: wake-ups precede
-    // the switches that they cause.
-    for row in &rows {
-        writer.wakeups(row, out)?;
-    }
-    for row in &rows {
-        writer.switches(row, out)?;
-    }
-    writer.counters(out)
+    Ok(())
 }
 
 struct Writer<'a> {
     timeline: &'a Timeline,
+    /// Name of the arm, if there are several.
+    label: Option<&'a str>,
+    first_cpu: u64,
+    first_pid: u64,
     pids: Vec<u64>,
 }
 
@@ -66,27 +78,44 @@ struct Switch {
 }
 
 impl Writer<'_> {
-    fn clock(&self) -> Message {
-        let mut clock = Message::default();
-        clock.number(1, BOOTTIME).number(2, 0);
-        let mut snapshot = Message::default();
-        snapshot.message(1, &clock).number(2, BOOTTIME);
-        let mut packet = Message::default();
-        packet.number(8, 0).message(6, &snapshot).number(10, SEQUENCE).number(13, STATE_CLEARED);
-        packet
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        packet(out, &self.process_tree())?;
+        for cpu in 0..self.timeline.cpus {
+            packet(out, &self.counter_track(cpu))?;
+        }
+        let rows = self.timeline.rows();
+        // Of events at one instant the reader takes those first that come first in the file: wake-ups precede
+        // the switches that they cause.
+        for row in &rows {
+            self.wakeups(row, out)?;
+        }
+        for row in &rows {
+            self.switches(row, out)?;
+        }
+        self.flows(out)?;
+        self.counters(out)
     }
 
-    /// Each task as its own process, because it is not known which tasks share memory.
+    /// Threads under their processes. Tasks that are not known to share memory are processes of their own. A process
+    /// has the number and the name of its first thread.
     fn process_tree(&self) -> Message {
+        let tasks = &self.timeline.tasks;
+        let mut first_of = BTreeMap::new();
+        let leader = |(index, task): (usize, &TimelineTask)| match task.process {
+            Some(process) => *first_of.entry(process).or_insert(index),
+            None => index,
+        };
+        let leaders: Vec<usize> = tasks.iter().enumerate().map(leader).collect();
         let mut tree = Message::default();
-        for (index, task) in self.timeline.tasks.iter().enumerate() {
+        for (index, task) in tasks.iter().enumerate().filter(|(index, _)| leaders[*index] == *index) {
+            let name = self.label.map_or_else(|| task.name.clone(), |label| format!("{label}: {}", task.name));
             let mut process = Message::default();
-            process.number(1, self.pids[index]).text(3, &task.name);
+            process.number(1, self.pids[index]).text(3, &name);
             tree.message(1, &process);
         }
-        for (index, task) in self.timeline.tasks.iter().enumerate() {
+        for (index, task) in tasks.iter().enumerate() {
             let mut thread = Message::default();
-            thread.number(1, self.pids[index]).text(2, &task.name).number(3, self.pids[index]);
+            thread.number(1, self.pids[index]).text(2, &task.name).number(3, self.pids[leaders[index]]);
             tree.message(2, &thread);
         }
         let mut packet = Message::default();
@@ -94,11 +123,68 @@ impl Writer<'_> {
         packet
     }
 
+    /// Arrows from who wakes to who is woken: an instant on the track of each, joined by the number of the flow.
+    fn flows(&self, out: &mut dyn Write) -> io::Result<()> {
+        let woken = self.timeline.slices.iter().enumerate();
+        let woken = woken.filter_map(|(number, slice)| match slice.woken {
+            Some(Woken::By(waker)) => Some((number, slice, waker)),
+            _ => None,
+        });
+        let mut has_track = vec![false; self.timeline.tasks.len()];
+        for (number, slice, waker) in woken {
+            let flow = (self.first_cpu << 40) + number as u64 + 1;
+            for task in [waker, slice.task] {
+                if let Some(known @ false) = has_track.get_mut(task.index()) {
+                    *known = true;
+                    packet(out, &self.thread_track(task))?;
+                }
+            }
+            let at = slice.start - slice.waited;
+            packet(out, &instant(at, "wakes", self.track_of_thread(waker), FLOW, flow))?;
+            packet(out, &instant(slice.start, "woken", self.track_of_thread(slice.task), FLOW_ENDS, flow))?;
+        }
+        Ok(())
+    }
+
+    fn thread_track(&self, task: TaskId) -> Message {
+        let mut thread = Message::default();
+        thread.number(1, self.pid(task)).number(2, self.pid(task)).text(5, self.name(task));
+        let mut track = Message::default();
+        track.number(1, self.track_of_thread(task)).message(4, &thread);
+        let mut packet = Message::default();
+        packet.number(8, 0).message(60, &track).number(10, SEQUENCE);
+        packet
+    }
+
+    fn track_of_thread(&self, task: TaskId) -> u64 {
+        FIRST_THREAD_TRACK + self.pid(task)
+    }
+
+    fn track_of(&self, cpu: u32) -> u64 {
+        FIRST_COUNTER_TRACK + self.first_cpu + u64::from(cpu)
+    }
+
+    fn counter_track(&self, cpu: u32) -> Message {
+        let mut counter = Message::default();
+        counter.number(3, UNIT_COUNT);
+        let of = self.label.map_or_else(String::new, |label| format!("{label}: "));
+        let mut track = Message::default();
+        track.number(1, self.track_of(cpu)).text(2, &format!("{of}run queue of CPU {cpu}")).message(8, &counter);
+        let mut packet = Message::default();
+        packet.number(8, 0).message(60, &track).number(10, SEQUENCE);
+        packet
+    }
+
+    /// Number of a CPU in the trace.
+    fn cpu(&self, cpu: u32) -> u64 {
+        self.first_cpu + u64::from(cpu)
+    }
+
     fn wakeups(&self, row: &[&Slice], out: &mut dyn Write) -> io::Result<()> {
         let woken: Vec<_> = row.iter().filter_map(|s| s.woken.map(|w| (*s, w))).collect();
         for chunk in woken.chunks(EVENTS_IN_PACKET) {
             let mut bundle = Message::default();
-            bundle.number(1, u64::from(chunk[0].0.cpu.0));
+            bundle.number(1, self.cpu(chunk[0].0.cpu.0));
             for (slice, woken) in chunk {
                 bundle.message(2, &self.waking(slice, *woken));
             }
@@ -112,7 +198,7 @@ impl Writer<'_> {
     fn waking(&self, slice: &Slice, woken: Woken) -> Message {
         let mut waking = Message::default();
         waking.text(1, self.name(slice.task)).number(2, self.pid(slice.task));
-        waking.number(3, self.priority(slice.task)).number(4, 1).number(5, u64::from(slice.cpu.0));
+        waking.number(3, self.priority(slice.task)).number(4, 1).number(5, self.cpu(slice.cpu.0));
         let (waker, flags) = match woken {
             Woken::By(task) => (self.pid(task), 0),
             Woken::ByInterrupt => (0, IN_INTERRUPT),
@@ -126,7 +212,7 @@ impl Writer<'_> {
         let Some(first) = row.first() else { return Ok(()) };
         for chunk in switches_of(row).chunks(EVENTS_IN_PACKET) {
             let mut bundle = Message::default();
-            bundle.number(1, u64::from(first.cpu.0)).message(4, &self.compact(chunk, first.cpu.0));
+            bundle.number(1, self.cpu(first.cpu.0)).message(4, &self.compact(chunk, first.cpu.0));
             let mut message = Message::default();
             message.message(1, &bundle).number(10, SEQUENCE);
             packet(out, &message)?;
@@ -138,7 +224,7 @@ impl Writer<'_> {
     fn compact(&self, switches: &[Switch], cpu: u32) -> Message {
         let mut names: Vec<String> = Vec::new();
         let mut index_of: BTreeMap<Option<TaskId>, u64> = BTreeMap::new();
-        let idle = format!("swapper/{cpu}");
+        let idle = format!("swapper/{}", self.cpu(cpu));
         let comm = |s: &Switch| {
             *index_of.entry(s.next).or_insert_with(|| {
                 names.push(s.next.map_or(&*idle, |t| self.name(t)).into());
@@ -162,7 +248,7 @@ impl Writer<'_> {
     fn counters(&self, out: &mut dyn Write) -> io::Result<()> {
         for queue in &self.timeline.queues {
             let mut event = Message::default();
-            event.number(9, COUNTER).number(11, track_of(queue.cpu.0)).number(30, u64::from(queue.tasks));
+            event.number(9, COUNTER).number(11, self.track_of(queue.cpu.0)).number(30, u64::from(queue.tasks));
             let mut message = Message::default();
             message.number(8, queue.at).message(11, &event).number(10, SEQUENCE);
             packet(out, &message)?;
@@ -175,7 +261,7 @@ impl Writer<'_> {
     }
 
     fn pid(&self, task: TaskId) -> u64 {
-        self.pids.get(task.index()).copied().unwrap_or(u64::from(task.0) + 1)
+        self.pids.get(task.index()).copied().unwrap_or(self.first_pid + u64::from(task.0) + 1)
     }
 
     fn priority(&self, task: TaskId) -> u64 {
@@ -222,66 +308,28 @@ fn state_after(slice: &Slice) -> u64 {
     }
 }
 
-fn track_of(cpu: u32) -> u64 {
-    1000 + u64::from(cpu)
-}
-
-fn counter_track(cpu: u32, policy: &str) -> Message {
-    let mut counter = Message::default();
-    counter.number(3, UNIT_COUNT);
-    let mut track = Message::default();
-    track.number(1, track_of(cpu)).text(2, &format!("{policy} runqueue of cpu {cpu}")).message(8, &counter);
+fn clock() -> Message {
+    let mut clock = Message::default();
+    clock.number(1, BOOTTIME).number(2, 0);
+    let mut snapshot = Message::default();
+    snapshot.message(1, &clock).number(2, BOOTTIME);
     let mut packet = Message::default();
-    packet.number(8, 0).message(60, &track).number(10, SEQUENCE);
+    packet.number(8, 0).message(6, &snapshot).number(10, SEQUENCE).number(13, STATE_CLEARED);
     packet
 }
 
-/// Writes one `Trace.packet`.
-fn packet(out: &mut dyn Write, message: &Message) -> io::Result<()> {
-    let mut head = Message::default();
-    put_varint(&mut head.0, 1 << 3 | 2);
-    put_varint(&mut head.0, message.0.len() as u64);
-    out.write_all(&head.0)?;
-    out.write_all(&message.0)
-}
-
-/// A protobuf message under construction.
-#[derive(Default)]
-struct Message(Vec<u8>);
-
-impl Message {
-    fn number(&mut self, field: u64, value: u64) -> &mut Message {
-        put_varint(&mut self.0, field << 3);
-        put_varint(&mut self.0, value);
-        self
-    }
-
-    fn bytes(&mut self, field: u64, bytes: &[u8]) -> &mut Message {
-        put_varint(&mut self.0, field << 3 | 2);
-        put_varint(&mut self.0, bytes.len() as u64);
-        self.0.extend_from_slice(bytes);
-        self
-    }
-
-    fn text(&mut self, field: u64, text: &str) -> &mut Message {
-        self.bytes(field, text.as_bytes())
-    }
-
-    fn message(&mut self, field: u64, message: &Message) -> &mut Message {
-        self.bytes(field, &message.0)
-    }
-
-    fn packed(&mut self, field: u64, values: impl Iterator<Item = u64>) {
-        let mut bytes = Vec::new();
-        values.for_each(|v| put_varint(&mut bytes, v));
-        self.bytes(field, &bytes);
-    }
+/// An event without length on a track, with a flow in this field.
+fn instant(at: u64, name: &str, track: u64, field: u64, flow: u64) -> Message {
+    let mut event = Message::default();
+    event.number(9, INSTANT).number(11, track).text(23, name).fixed(field, flow);
+    let mut packet = Message::default();
+    packet.number(8, at).message(11, &event).number(10, SEQUENCE);
+    packet
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::timeline::TimelineTask;
     use goodness_core::CpuId;
 
     fn slice(task: u32, start: u64, end: u64, off: Option<Off>) -> Slice {
@@ -291,21 +339,6 @@ mod tests {
     fn switches(slices: &[Slice]) -> Vec<(u64, u64, Option<u32>)> {
         let row: Vec<&Slice> = slices.iter().collect();
         switches_of(&row).iter().map(|s| (s.at, s.prev_state, s.next.map(|t| t.0))).collect()
-    }
-
-    #[test]
-    fn a_message_is_encoded_as_the_protocol_buffers_guide_shows() {
-        let mut inner = Message::default();
-        inner.number(1, 150);
-        assert_eq!(inner.0, [0x08, 0x96, 0x01]);
-        let mut outer = Message::default();
-        outer.text(2, "testing").message(3, &inner).packed(4, [3, 270, 86942].into_iter());
-        let expected: [&[u8]; 3] = [
-            &[0x12, 0x07, b't', b'e', b's', b't', b'i', b'n', b'g'],
-            &[0x1a, 0x03, 0x08, 0x96, 0x01],
-            &[0x22, 0x06, 0x03, 0x8e, 0x02, 0x9e, 0xa7, 0x05],
-        ];
-        assert_eq!(outer.0, expected.concat());
     }
 
     #[test]
@@ -334,5 +367,25 @@ mod tests {
         assert_eq!(of(&[0, 1]), [1, 2], "0 is the idle task");
         assert_eq!(of(&[7, 7]), [1, 2]);
         assert_eq!(of(&[1 << 40]), [1]);
+    }
+
+    /// The names of processes and threads as bytes of the trace.
+    #[test]
+    fn arms_have_threads_and_cpus_of_their_own_under_processes_that_name_them() {
+        let task = |name: &str, id| TimelineTask { name: name.into(), id, process: Some(7), ..TimelineTask::default() };
+        let mut woken = slice(1, 5, 9, None);
+        woken.woken = Some(Woken::By(TaskId(0)));
+        let slices = vec![slice(0, 0, 5, Some(Off::Preempted)), woken];
+        let timeline =
+            Timeline { cpus: 1, tasks: vec![task("db", 12), task("worker", 13)], slices, ..Timeline::default() };
+        let holds = |bytes: &[u8], text: &str| bytes.windows(text.len()).filter(|it| *it == text.as_bytes()).count();
+        let (mut one, mut two) = (Vec::new(), Vec::new());
+        write(&[(&timeline, "base")], &mut one).unwrap();
+        write(&[(&timeline, "base"), (&timeline, "o1")], &mut two).unwrap();
+        assert_eq!((holds(&one, "base"), holds(&one, "wakes"), holds(&one, "woken")), (0, 1, 1));
+        assert_eq!((holds(&two, "base: db"), holds(&two, "o1: db"), holds(&two, "o1: worker")), (1, 1, 0));
+        assert_eq!((holds(&two, "swapper/1"), holds(&two, "o1: run queue of CPU 0")), (0, 1));
+        let of_112 = |bytes: &[u8]| bytes.windows(2).filter(|it| *it == [0x08, 112]).count();
+        assert_eq!((of_112(&one), of_112(&two)), (0, 3), "thread 12 of the second arm: process, thread and track");
     }
 }

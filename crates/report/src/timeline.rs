@@ -53,6 +53,8 @@ pub struct TimelineTask {
     pub id: u64,
     /// Priority as in Linux traces: 120 + nice, or 99 − real-time priority.
     pub priority: u32,
+    /// Number that the threads of one process share; `None` if it is not known.
+    pub process: Option<u32>,
 }
 
 /// The schedule of one run of one policy.

@@ -35,7 +35,7 @@ fn sentence(metric: &FidelityMetric) -> String {
     let FidelityMetric { name, recorded, replayed, unit, error, tolerance } = metric;
     let [recorded, replayed] = [recorded, replayed].map(|value| figure::show(*value, unit));
     let [error, tolerance] = [error, tolerance].map(|part| figure::percent(*part));
-    let name = name.replace('_', " ");
+    let name = goodness_observe::title(name);
     format!("{name} is {recorded} in the recording and {replayed} in its replay: {error} off, {tolerance} promised")
 }
 

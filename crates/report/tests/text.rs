@@ -1,11 +1,12 @@
 //! The terminal form of a report.
 
+use goodness_report::Report;
 use goodness_report::groups::GroupReport;
 use goodness_report::model::{
     Better, Counted, Details, Fidelity, FidelityMetric, Input, InputKind, MachineSummary, MetricSummary, PolicyReport,
     TaskReport, Verdict, Violation, VsReference,
 };
-use goodness_report::{Report, text};
+use goodness_report::text::{self, Extent};
 
 const METRICS: [&str; 6] =
     ["wakeup_latency_p99", "wakeup_latency_p999", "throughput", "migrations", "share_error", "jain_index"];
@@ -59,19 +60,37 @@ fn line<'a>(text: &'a str, containing: &str) -> &'a str {
 }
 
 #[test]
-fn the_best_comes_first_with_interval_ratio_and_verdict_and_the_unmeasured_last() {
-    let text = text::render(&report(), 120, false);
+fn the_best_comes_first_with_interval_change_and_verdict_and_the_unmeasured_last() {
+    let text = text::render(&report(), Extent::All, 120, false);
     let places: Vec<&str> = text.lines().skip_while(|l| !l.starts_with("#  policy")).skip(1).take(5).collect();
-    let first = line(&text, "0.81× 0.70…0.91");
-    assert!(text.contains("Ranking by wakeup_latency_p99 (lower is better)"));
+    let first = line(&text, "−30…−9 %");
+    assert!(text.contains("Ranking by p99 wake-up latency (wakeup_latency_p99), lower is better"));
     assert!(text.starts_with(
-        "a-policy-with-a-name-far-too-long-for-any-terminal cuts wakeup latency p99 from 1.50 ms to 1.20 ms"
+        "a-policy-with-a-name-far-too-long-for-any-terminal cuts p99 wake-up latency from 1.50 ms to 1.20 ms"
     ));
-    assert!(line(&text, "1.08…1.32 ms").starts_with("1  a-policy"), "{text}");
-    assert!(line(&text, "0.81× 0.70…0.91").contains("1.08…1.32 ms"), "{first}");
+    assert!(
+        first.starts_with("1  a-policy") && first.contains("1.08…1.32 ms") && first.contains("19 % lower"),
+        "{text}"
+    );
     assert!(line(&text, "reference").contains("eevdf"));
     let last = places.iter().rfind(|l| !l.is_empty()).unwrap();
     assert!(last.starts_with("–  fifo"), "{places:?}");
+}
+
+#[test]
+fn the_answer_fits_on_a_screen_with_the_caveats_that_matter() {
+    let mut report = report();
+    report.policies.extend(["cfs", "o1", "ule"].map(|name| policy(name, Some(2e6), Some(Verdict::Worse))));
+    report.details.warnings = vec!["a sentence that goes on and on ".repeat(9), "a second".into(), "a third".into()];
+    report.fidelity = Some(Fidelity { policy: "eevdf".into(), ..Fidelity::default() });
+    let answer = text::render(&report, Extent::Answer, 80, false);
+    assert!(answer.lines().count() <= 21, "{answer}");
+    assert!(answer.lines().all(|it| it.chars().count() <= 80), "{answer}");
+    assert!(answer.contains("- The recording lost 12 events.\n- a sentence that"), "{answer}");
+    assert!(answer.contains("…\n- a second") && !answer.contains("a third"), "{answer}");
+    assert!(!answer.contains("Fidelity of the replay"), "{answer}");
+    let ranking = text::render(&report, Extent::Ranking, 80, false);
+    assert!(ranking.starts_with("Ranking by ") && answer.contains(ranking.trim_end()), "{ranking}");
 }
 
 #[test]
@@ -98,15 +117,15 @@ fn every_line_fits_into_eighty_columns_but_the_command_that_is_copied() {
         repairs: vec![Counted { what: long.into(), count: 3 }],
         ..Details::default()
     };
-    for wide in text::render(&report, 80, false).lines().filter(|l| !l.starts_with("reproduce:")) {
+    for wide in text::render(&report, Extent::All, 80, false).lines().filter(|l| !l.starts_with("reproduce:")) {
         assert!(wide.chars().count() <= 80, "{} columns: {wide}", wide.chars().count());
     }
 }
 
 #[test]
 fn without_colour_there_is_no_escape_sequence_and_with_it_there_is() {
-    assert!(!text::render(&report(), 80, false).contains('\u{1b}'));
-    assert!(text::render(&report(), 80, true).contains("\u{1b}["));
+    assert!(!text::render(&report(), Extent::All, 80, false).contains('\u{1b}'));
+    assert!(text::render(&report(), Extent::All, 80, true).contains("\u{1b}["));
 }
 
 #[test]
@@ -114,7 +133,7 @@ fn a_name_from_outside_cannot_command_the_terminal() {
     let mut report = report();
     report.policies[0].tasks[19].name = "evil\u{1b}[2J\u{9b}31m\r\n".into();
     report.input.name = "web\u{7}.trace".into();
-    let text = text::render(&report, 80, false);
+    let text = text::render(&report, Extent::All, 80, false);
     assert!(text.contains("evil"), "{text}");
     assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
 }
@@ -122,7 +141,7 @@ fn a_name_from_outside_cannot_command_the_terminal() {
 #[test]
 fn a_replay_without_a_measured_fidelity_says_so_and_a_missed_promise_too() {
     let mut report = report();
-    assert!(text::render(&report, 80, false).contains("Not measured"));
+    assert!(text::render(&report, Extent::All, 80, false).contains("Not measured"));
     let metric = FidelityMetric {
         name: "context_switches".into(),
         recorded: Some(5.0),
@@ -131,7 +150,7 @@ fn a_replay_without_a_measured_fidelity_says_so_and_a_missed_promise_too() {
         ..Default::default()
     };
     report.fidelity = Some(Fidelity { policy: "eevdf".into(), metrics: vec![metric], lacks: Vec::new() });
-    assert!(line(&text::render(&report, 80, false), "context_switches").ends_with("≤ 10 %, missed"));
+    assert!(line(&text::render(&report, Extent::All, 80, false), "context switches").ends_with("≤ 10 %, missed"));
 }
 
 #[test]
@@ -145,7 +164,7 @@ fn lost_events_repairs_unknowns_and_violations_are_shown() {
         message: "task 7 ran on cpu 3".into(),
         reproduce: "goodness run web.trace -p rr --seed 42".into(),
     }];
-    let text = text::render(&report, 80, false);
+    let text = text::render(&report, Extent::All, 80, false);
     for expected in [
         "the recording lost 12 events",
         "repaired: 3 switches out of order",
@@ -164,22 +183,22 @@ fn what_was_not_measured_has_no_mark() {
     for metric in &mut report.policies[3].metrics {
         metric.vs_reference = Some(VsReference { ratio: None, ci95: None, verdict: Verdict::Inconclusive });
     }
-    let text = text::render(&report, 120, false);
-    assert!(text.contains("wakeup latency p999") && !text.contains("– ?"), "{text}");
+    let text = text::render(&report, Extent::All, 120, false);
+    assert!(text.contains("p99.9 wake-up") && !text.contains("– ?"), "{text}");
 }
 
 #[test]
 fn a_report_of_nothing_is_still_a_sentence() {
-    assert!(text::render(&Report::default(), 80, false).contains("Nothing that could rank"));
+    assert!(text::render(&Report::default(), Extent::All, 80, false).contains("Nothing that could rank"));
 }
 
 #[test]
 fn groups_with_limits_have_a_table_and_others_none() {
     let mut report = report();
-    assert!(!text::render(&report, 100, false).contains("Limits of groups"));
+    assert!(!text::render(&report, Extent::All, 100, false).contains("Limits of groups"));
     let group = GroupReport { name: "web".into(), nr_periods: 100, nr_throttled: 19, ..GroupReport::default() };
     report.policies[0].groups = vec![GroupReport { throttled_ns: 344_000_000, ..group }];
-    let text = text::render(&report, 100, false);
+    let text = text::render(&report, Extent::All, 100, false);
     let row = line(&text, " web ");
     assert!(["eevdf", "100", "19", "344 ms"].iter().all(|cell| row.contains(cell)), "{row}");
 }

@@ -3,7 +3,7 @@
 
 const CURVE = { width: 960, height: 340, left: 54, right: 14, top: 10, bottom: 34 };
 const BODY_MARKS = [0, 0.25, 0.5, 0.75, 1];
-const TAIL_MARKS = [0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999];
+const TAIL_MARKS = [0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999];
 const TABLE_QUANTILES = [0.5, 0.9, 0.95, 0.99, 0.999, 1];
 
 const quantileName = (q) => (q === 0 ? "min" : q === 1 ? "max" : `p${Number((q * 100).toPrecision(7))}`);
@@ -21,7 +21,10 @@ class Curves {
   constructor(report, labels) {
     Object.assign(this, { report, labels, hidden: new Set(), cursor: 0.99, scale: "tail" });
     const names = [...new Set(report.policies.flatMap((p) => (p.distributions ?? []).map((d) => d.metric)))];
-    fillSelect(byId("curve-metric"), names.map((n) => [n, spaced(n)]), names[0]);
+    fillSelect(byId("curve-metric"), names.map((n) => [n, titleOf(report, n)]),
+      names.find((n) => rankedBy(report)?.startsWith(n)) ?? names[0]);
+    offer("curve-save", () => this.frame.firstChild, () => this.rows(),
+      () => `distribution-${byId("curve-metric").value}`);
     byId("curve-metric").addEventListener("change", () => this.draw());
     byId("curve-scale").addEventListener("change", (e) => { this.scale = e.target.value; this.draw(); });
     this.frame = el("div", { tabindex: "0", role: "slider", "aria-label": "Quantile to read", "aria-valuemin": "0",
@@ -63,13 +66,31 @@ class Curves {
   /** Height of a quantile: linear, or by the number of nines. */
   rise(q) {
     if (this.scale === "body") return q;
-    return Math.min(1, -Math.log10(Math.max(1 - q, 1e-5)) / 5);
+    return Math.min(1, -Math.log10(Math.max(1 - q, 10 ** -this.nines)) / this.nines);
   }
 
-  unrise(r) { return this.scale === "body" ? r : 1 - 10 ** (-5 * r); }
+  unrise(r) { return this.scale === "body" ? r : 1 - 10 ** (-this.nines * r); }
+
+  /** A curve up to its largest observation, which is one of `samples`. */
+  points({ quantiles, samples }) {
+    if (this.scale === "body") return quantiles;
+    const last = 1 - 1 / Math.max(2, samples);
+    const [, largest] = quantiles.at(-1);
+    return [...quantiles.filter(([q]) => q < last), [last, largest]];
+  }
+
+  /** Points of the curves, for a file. */
+  rows() {
+    const points = (c) => c.quantiles.map(([q, v]) => [this.labels[c.index], String(q), String(v)]);
+    const head = [rowWords(this.report)[0], "quantile", `value in ${this.curves()[0]?.unit}`];
+    return [head, ...this.curves().flatMap(points)];
+  }
 
   measure() {
     const curves = this.shown();
+    // The axis has as many nines as the curve with most observations.
+    const most = Math.max(100, ...curves.map((c) => c.samples));
+    this.nines = Math.min(6, Math.max(2, Math.ceil(Math.log10(most))));
     const positive = curves.flatMap((c) => c.quantiles.map(([, v]) => v)).filter((v) => v > 0);
     const low = Math.log10(Math.max(1, Math.min(...positive, Infinity)));
     const high = Math.log10(Math.max(...positive, 10));
@@ -89,7 +110,8 @@ class Curves {
   draw() {
     const m = (this.m = this.measure());
     const unit = m.curves[0]?.unit ?? "ns";
-    const marks = this.scale === "body" ? BODY_MARKS : TAIL_MARKS;
+    const isOnAxis = (q) => 1 - q >= 10 ** -this.nines * 0.999;
+    const marks = this.scale === "body" ? BODY_MARKS : TAIL_MARKS.filter(isOnAxis);
     const parts = [];
     for (const q of marks) {
       parts.push(svg("line", { class: "grid", x1: CURVE.left, x2: m.width - CURVE.right, y1: m.y(q), y2: m.y(q) }));
@@ -101,10 +123,12 @@ class Curves {
       parts.push(svg("text", { x, y: CURVE.height - CURVE.bottom + 18, "text-anchor": "middle" }, show(10 ** p, unit)));
     }
     for (const c of m.curves) {
-      // A tail is drawn as far as at least one observation lies beyond it, and to five nines; the table has the
-      // maximum.
-      const drawn = c.quantiles.filter(([q]) => this.scale === "body" || (q <= 0.99999 && (1 - q) * c.samples >= 1));
+      const drawn = this.points(c);
       const points = drawn.map(([q, v]) => `${m.x(v).toFixed(1)},${m.y(q).toFixed(1)}`);
+      const [endQ, endV] = drawn.at(-1);
+      const end = svg("circle", { cx: m.x(endV), cy: m.y(endQ), r: 3 });
+      end.style.fill = colourOf(c.index);
+      parts.push(end);
       const line = svg("polyline", { class: "curve", points: points.join(" "), "stroke-dasharray": dashOf(c.index) });
       line.style.stroke = colourOf(c.index);
       parts.push(line);
@@ -171,7 +195,7 @@ class Curves {
     const rows = this.curves().map((c) => el("tr", {}, name(c),
       TABLE_QUANTILES.map((q) => el("td", { class: "number" }, show(curveValue(c.quantiles, q), unit))),
       el("td", { class: "number" }, c.samples.toLocaleString("en"))));
-    const caption = `Quantiles of ${spaced(byId("curve-metric").value)}.`;
+    const caption = `Quantiles of ${titleOf(this.report, byId("curve-metric").value)}.`;
     putScrollable(byId("curve-table"), "Distribution", table(caption, head, rows));
   }
 }

@@ -49,9 +49,48 @@ function showInterval(ci, unit) {
   return lowUnit === highUnit ? `${low.split(" ")[0]}…${high}` : `${low} … ${high}`;
 }
 
-const plainRatio = (r) => (Math.abs(r) >= 0.1 && Math.abs(r) < 10 ? r.toFixed(2) : digits(r));
-const showRatio = (ratio) => (measured(ratio) ? `${plainRatio(ratio)}×` : NOT_MEASURED);
-const showRatioInterval = (ci) => (ci ? `${plainRatio(ci[0])}…${plainRatio(ci[1])}` : "");
+const FACTOR = 2;
+const MIXED = 10;
+const LARGEST = 1e4;
+
+/** How far a ratio is from 1, without direction; null if it rounds to nothing. */
+function changeSize(ratio) {
+  const factor = ratio < 1 ? 1 / ratio : ratio;
+  const percent = Math.abs(ratio - 1) * 100;
+  if (factor >= LARGEST) return "over 10000×";
+  if (factor >= 10) return `${Number(factor.toPrecision(2))}×`;
+  if (factor >= FACTOR) return `${factor.toFixed(1)}×`;
+  return percent >= 9.95 ? `${percent.toFixed(0)} %` : percent >= 0.05 ? `${percent.toFixed(1)} %` : null;
+}
+
+/** A change as people say it: 10 % lower, 2.3× higher. */
+function showChange(ratio) {
+  if (!measured(ratio)) return NOT_MEASURED;
+  const size = changeSize(ratio);
+  return size ? `${size} ${ratio < 1 ? "lower" : "higher"}` : "unchanged";
+}
+
+function signed(value, decimals) {
+  const text = Math.abs(value).toFixed(decimals);
+  return Number(text) === 0 ? "0" : `${value < 0 ? "−" : "+"}${text}`;
+}
+
+/** The interval of a change; if it tells nothing, what there are too few of. */
+function showChangeInterval(ci, units) {
+  if (!ci) return "";
+  const [low, high] = ci;
+  const isMixed = low < 1 && high > 1;
+  if (!(low > 0 && Number.isFinite(high)) || (isMixed && high / low >= LARGEST)) return `too few ${units}`;
+  if ((low > 1 / FACTOR && high < FACTOR) || (isMixed && low > 1 / MIXED && high < MIXED)) {
+    const ends = [low, high].map((r) => (r - 1) * 100);
+    const decimals = ends.every((e) => Math.abs(e) < 9.95) ? 1 : 0;
+    return `${signed(ends[0], decimals)}…${signed(ends[1], decimals)} %`;
+  }
+  const of = (r) => changeSize(r) ?? "1×";
+  if (low >= 1) return `${of(low)} … ${of(high)} higher`;
+  if (high <= 1) return `${of(high)} … ${of(low)} lower`;
+  return `${showChange(low)} … ${showChange(high)}`;
+}
 
 /** A moment of a run with as many digits as the step between neighbours needs. */
 function showMoment(ns, step) {

@@ -58,3 +58,64 @@ const dashOf = (policy) => ["", "7 3", "2 3"][Math.floor(policy / 10) % 3];
 /** A long name that may be broken behind its colons, commas and underscores. */
 const breakable = (name) => name.split(/(?<=[:,_/])/).flatMap((piece, i) => (i ? [el("wbr"), piece] : [piece]));
 const spaced = (name) => name.replaceAll("_", " ");
+/** A metric's name for people, also of a family of metrics. */
+function titleOf(report, name) {
+  const of = (known) => report.details?.metrics?.find((m) => m.name === known)?.title;
+  return of(name) || of(`${name}_p99`)?.replace("p99 ", "") || spaced(name);
+}
+/** The same with its identifier. */
+const titled = (report, name) => (titleOf(report, name) === name ? name : `${titleOf(report, name)} (${name})`);
+/** What intervals are over. */
+const unitsOf = (report) =>
+  typeof report.sampling === "object" || report.sampling === "arms" ? "recordings" : "runs";
+
+/** True for texts that match what was typed: a part of them, or /a regular expression/. */
+function matcher(typed) {
+  const wanted = typed.trim();
+  const pattern = wanted.match(/^\/(.*?)\/?$/);
+  if (pattern) {
+    try {
+      const expression = new RegExp(pattern[1], "i");
+      return (text) => expression.test(text);
+    } catch {
+      return () => false;
+    }
+  }
+  const lower = wanted.toLowerCase();
+  return (text) => text.toLowerCase().includes(lower);
+}
+
+/** Offers bytes as a file. */
+function save(name, type, text) {
+  const link = el("a", { download: name, href: URL.createObjectURL(new Blob([text], { type })) });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}
+
+function saveCsv(name, rows) {
+  const cell = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  save(`${name}.csv`, "text/csv", `${rows.map((row) => row.map(cell).join(",")).join("\n")}\n`);
+}
+
+const STYLED = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linejoin", "font-size", "font-family",
+  "font-weight", "color", "opacity"];
+
+/** Saves a drawing as it looks now, as an SVG file of its own. */
+function saveSvg(name, drawing) {
+  const copy = drawing.cloneNode(true);
+  const [from, to] = [drawing, copy].map((node) => [node, ...node.querySelectorAll("*")]);
+  from.forEach((node, i) => {
+    const style = getComputedStyle(node);
+    to[i].setAttribute("style", STYLED.map((key) => `${key}:${style.getPropertyValue(key)}`).join(";"));
+  });
+  const { width, height } = drawing.getBoundingClientRect();
+  for (const [key, value] of [["xmlns", SVG], ["width", width], ["height", height]]) copy.setAttribute(key, value);
+  save(`${name}.svg`, "image/svg+xml", new XMLSerializer().serializeToString(copy));
+}
+
+/** Buttons under a picture. */
+function offer(id, svgOf, rowsOf, name) {
+  byId(id).replaceChildren(
+    el("button", { type: "button", onclick: () => saveSvg(name(), svgOf()) }, "Save as SVG"),
+    el("button", { type: "button", onclick: () => saveCsv(name(), rowsOf()) }, "Save as CSV"));
+}

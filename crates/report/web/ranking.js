@@ -84,7 +84,7 @@ function drawRanking(report, labels, name) {
   const scale = plotScale(report, name);
   const [row, rows] = rowWords(report);
   const head = [headCell("#", "number wide-only"), headCell(row), headCell("value", "number"), plotHead(scale),
-    headCell("95 % interval", "number wide-only"), headCell("ratio", "number"),
+    headCell("95 % interval", "number wide-only"), headCell("change", "number"),
     headCell("its 95 %", "number wide-only"), headCell("verdict")];
   const body = ranked(report, name).map((index, place) => {
     const policy = report.policies[index];
@@ -96,26 +96,87 @@ function drawRanking(report, labels, name) {
       el("td", { class: "number" }, showMetric(metric, name)),
       plotCell(report, policy, metric, scale, name),
       el("td", { class: "number quiet wide-only" }, showInterval(metric?.ci95, metric?.unit)),
-      el("td", { class: "number" }, metric?.vs_reference ? showRatio(metric.vs_reference.ratio) : ""),
-      el("td", { class: "number quiet wide-only" }, showRatioInterval(metric?.vs_reference?.ci95)),
+      el("td", { class: "number" }, metric?.vs_reference ? showChange(metric.vs_reference.ratio) : ""),
+      el("td", { class: "number quiet wide-only" }, showChangeInterval(metric?.vs_reference?.ci95, unitsOf(report))),
       verdictCell(policy, metric));
   });
-  const caption = `${capital(rows)} by ${name}: estimate, 95 % confidence interval, and ratio to the ` +
-    "reference, paired by seed.";
+  const caption = `${capital(rows)} by ${titled(report, name)}: estimate, 95 % confidence interval, and change from ` +
+    "the reference, paired by seed.";
   putScrollable(byId("rank-table"), "Ranking", table(caption, head, body));
+  const rowsOf = () => [[row, name, "unit", "low", "high", "ratio", "ratio low", "ratio high", "verdict"],
+    ...ranked(report, name).map((i) => {
+      const m = report.policies[i].metrics[name];
+      return [labels[i], m?.value, m?.unit, ...(m?.ci95 ?? ["", ""]), m?.vs_reference?.ratio,
+        ...(m?.vs_reference?.ci95 ?? ["", ""]), m?.vs_reference?.verdict].map((v) => String(v ?? ""));
+    })];
+  offer("rank-save", () => rankingDrawing(report, labels, name), rowsOf, () => `ranking-${name}`);
+}
+
+/** The plots of the ranking as one drawing with labels and axis. */
+function rankingDrawing(report, labels, name) {
+  const [scale, order] = [plotScale(report, name), ranked(report, name)];
+  const [left, width, height] = [220, 860, 40 + 34 * order.length];
+  const part = (y, node, high) => {
+    for (const [key, value] of [["x", left], ["y", y], ["width", width - left - 20], ["height", high]]) {
+      node.setAttribute(key, value);
+    }
+    return node;
+  };
+  const plots = order.map((index, place) => {
+    const policy = report.policies[index];
+    return part(24 + 34 * place, plotCell(report, policy, policy.metrics[name], scale, name).firstChild, 34);
+  });
+  const texts = order.map((index, place) =>
+    svg("text", { x: left - 12, y: 45 + 34 * place, "text-anchor": "end" }, labels[index]));
+  const drawing = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height }, texts, plots,
+    part(0, plotHead(scale).querySelector("svg"), 20),
+    svg("text", { x: left, y: height - 4 }, titled(report, name)));
+  byId("rank-save").append(el("span", { hidden: true }, drawing));
+  return drawing;
+}
+
+/** Slowest answers, throughput, and what they cost: the metrics that a server's owner weighs. */
+function drawBalance(report, labels) {
+  const first = rankedBy(report);
+  const tail = first?.replace(/_p99$/, "_p999");
+  const names = [first, tail, ...BALANCE].filter((n, i, all) => n && all.indexOf(n) === i)
+    .filter((n) => report.policies.some((p) => measured(p.metrics[n]?.value)));
+  if (!names.length || report.policies.length < 2) return remove("balance");
+  const head = [headCell(rowWords(report)[0]), ...names.map((n) => headCell(titleOf(report, n), "figures"))];
+  const own = report.policies.find((p) => p.is_reference);
+  const rows = (first ? ranked(report, first) : labels.map((_, i) => i)).map((index) => {
+    const policy = report.policies[index];
+    return el("tr", { class: policy.is_reference ? "reference" : null },
+      el("th", { scope: "row", class: "name" }, breakable(labels[index])),
+      names.map((n) => el("td", { class: "number" }, ...metricCell(policy, n), changeOf(own, policy, n))));
+  });
+  putScrollable(byId("balance-table"), "Tail, throughput, cost", table("Mean over the runs.", head, rows));
+}
+
+const BALANCE = ["throughput", "context_switches", "scheduler_share"];
+
+/** The change of a figure from the reference's, small. */
+function changeOf(own, policy, name) {
+  const [from, to] = [own?.metrics[name]?.value, policy.metrics[name]?.value];
+  if (policy.is_reference || !measured(from) || !measured(to) || from === 0) return null;
+  const ratio = policy.metrics[name].vs_reference?.ratio ?? to / from;
+  return el("span", { class: "quiet beside" }, showChange(ratio));
+}
+
+function metricCell(policy, name) {
+  const metric = policy.metrics[name];
+  const word = measured(metric?.value) ? metric.vs_reference?.verdict : undefined;
+  const [mark, kind] = VERDICTS[word] ?? ["", ""];
+  const sign = mark ? el("span", { class: kind, title: word, role: "img", "aria-label": word }, ` ${mark}`) : null;
+  return [showMetric(metric, name), sign];
 }
 
 function drawMetrics(report, labels) {
   const names = metricNames(report);
   const head = [headCell("metric"), ...labels.map((l) => headCell(breakable(l), "figures name"))];
-  const rows = names.map((name) => el("tr", {}, el("th", { scope: "row" }, breakable(name)),
-    report.policies.map((policy) => {
-    const metric = policy.metrics[name];
-    const word = measured(metric?.value) ? metric.vs_reference?.verdict : undefined;
-    const [mark, kind] = VERDICTS[word] ?? ["", ""];
-    const sign = mark ? el("span", { class: kind, title: word, role: "img", "aria-label": word }, ` ${mark}`) : null;
-    return el("td", { class: "number" }, showMetric(metric, name), sign);
-  })));
+  const rows = names.map((name) => el("tr", {},
+    el("th", { scope: "row" }, titleOf(report, name), el("br"), el("code", { class: "quiet" }, breakable(name))),
+    report.policies.map((policy) => el("td", { class: "number" }, ...metricCell(policy, name)))));
   const caption = `Every metric of every ${rowWords(report)[0]}.`;
   putScrollable(byId("metrics-table"), "All metrics", table(caption, head, rows));
 }
@@ -145,7 +206,7 @@ function drawFidelity(report) {
   const rows = Object.entries(metrics).map(([name, m]) => {
     const missed = measured(m.error) && measured(m.tolerance) && m.error > m.tolerance;
     const promise = measured(m.tolerance) ? `≤ ${showShare(m.tolerance)}${missed ? ", missed" : ""}` : "";
-    return el("tr", {}, el("th", { scope: "row" }, breakable(name)),
+    return el("tr", {}, el("th", { scope: "row" }, titleOf(report, name)),
       el("td", { class: "number" }, show(m.recorded, m.unit)), el("td", { class: "number" }, show(m.replayed, m.unit)),
       el("td", { class: "number" }, showShare(m.error)), el("td", { class: missed ? "unsure" : "" }, promise));
   });
@@ -161,13 +222,13 @@ function drawEffects(report) {
   const effects = report.details?.effects;
   if (!effects) return remove("effects");
   byId("effects-about").textContent =
-    `Effects on ${effects.metric}, as ratios against the first policy and the first ` +
+    `Effects on the ${titleOf(report, effects.metric)}, as changes against the first policy and the first ` +
     "elevator. An interaction is what a pair does beyond what both do by themselves.";
   const rows = effects.rows.map((row) => el("tr", {}, el("th", { scope: "row" }, row.factor),
     el("td", {}, breakable(row.level)),
-    el("td", { class: "number" }, `${row.ratio.toFixed(2)}×`),
-    el("td", { class: "number" }, row.ci95 ? row.ci95.map((v) => v.toFixed(2)).join(" … ") : NOT_MEASURED)));
-  const head = [headCell("factor"), headCell("level"), headCell("ratio", "number"),
+    el("td", { class: "number" }, showChange(row.ratio)),
+    el("td", { class: "number" }, showChangeInterval(row.ci95, unitsOf(report)))));
+  const head = [headCell("factor"), headCell("level"), headCell("change", "number"),
     headCell("95 % interval", "number")];
   putScrollable(byId("effects-table"), "Effects", table("Main effects and interaction.", head, rows));
 }
@@ -222,9 +283,15 @@ function drawNotices(report, labels) {
   report.policies.forEach((policy, index) => {
     box.append(...policy.violations.map((v) => violated(v, labels[index])));
   });
-  for (const warning of report.details?.warnings ?? []) box.append(el("p", { class: "notice" }, warning));
-  if (report.input.lost_events) {
-    box.append(el("p", { class: "notice" },
-      `The recording lost ${report.input.lost_events.toLocaleString("en")} events.`));
-  }
+  const lost = report.input.lost_events
+    ? [`The recording lost ${report.input.lost_events.toLocaleString("en")} events.`] : [];
+  const reasons = report.trust?.verdict === "untrusted"
+    ? report.trust.because.slice(1).map((r) => `Untrusted, too: ${r}.`) : [];
+  const all = [...reasons, ...lost, ...(report.details?.warnings ?? [])].map((t) => el("p", { class: "notice" }, t));
+  box.append(...all.slice(0, NOTICES));
+  const more = all.slice(NOTICES);
+  if (more.length) box.append(el("details", {}, el("summary", {}, `${more.length} more`), more));
 }
+
+/** Notices that are not folded. */
+const NOTICES = 3;

@@ -107,17 +107,93 @@ class Schedule {
     return i < row.count && row.start[i] <= t ? i : -1;
   }
 
-  /** Share of the CPUs that were busy in each of `parts` equal parts of the run. */
-  load(parts) {
+  /** Share of the CPUs that were busy in each of `parts` equal parts of the time up to `end`. */
+  load(parts, end) {
     const load = new Float32Array(parts);
     for (const row of this.rows) {
       for (let x = 0, before = 0; x < parts; x++) {
-        const after = Schedule.busyBefore(row, ((x + 1) / parts) * this.end);
-        load[x] += (after - before) / (this.end / parts) / this.rows.length;
+        const after = Schedule.busyBefore(row, ((x + 1) / parts) * end);
+        load[x] += (after - before) / (end / parts) / this.rows.length;
         before = after;
       }
     }
     return load;
+  }
+
+  /** A row for each task that ran, those that used most CPU time first. */
+  byTask() {
+    this.taskRows ??= this.sortByTask();
+    return this.taskRows;
+  }
+
+  sortByTask() {
+    const counts = new Map();
+    for (const row of this.rows) for (const task of row.task) counts.set(task, (counts.get(task) ?? 0) + 1);
+    const room = (n) => ({ cpu: new Uint16Array(n), index: new Uint32Array(n), start: new Float64Array(n), count: 0 });
+    const places = new Map([...counts].map(([task, count]) => [task, room(count)]));
+    this.rows.forEach((row, cpu) => {
+      for (let i = 0; i < row.count; i++) {
+        const place = places.get(row.task[i]);
+        const at = place.count++;
+        [place.cpu[at], place.index[at], place.start[at]] = [cpu, i, row.start[i]];
+      }
+    });
+    const rows = [...places].map(([task, place]) => this.taskRow(task, place));
+    return rows.sort((a, b) => b.busy[b.count] - a.busy[a.count] || a.task - b.task);
+  }
+
+  /** One task's slices by start, with running sums of the time it ran and waited. */
+  taskRow(task, { cpu, index, start, count }) {
+    const order = Uint32Array.from({ length: count }, (_, i) => i);
+    if (start.some((t, i) => i > 0 && t < start[i - 1])) order.sort((a, b) => start[a] - start[b]);
+    const of = (make, value) => make.from(order, (k) => value(this.rows[cpu[k]], index[k], k));
+    const row = {
+      task, count, start: of(Float64Array, (r, i) => r.start[i]), end: of(Float64Array, (r, i) => r.end[i]),
+      waited: of(Float64Array, (r, i) => r.waited[i]), flags: of(Uint8Array, (r, i) => r.flags[i]),
+      waker: of(Uint32Array, (r, i) => r.waker[i]), cpu: of(Uint16Array, (r, i, k) => cpu[k]),
+      index: of(Uint32Array, (r, i) => i), busy: new Float64Array(count + 1), wait: new Float64Array(count + 1),
+    };
+    for (let i = 0; i < count; i++) {
+      row.busy[i + 1] = row.busy[i] + row.end[i] - row.start[i];
+      row.wait[i + 1] = row.wait[i] + row.waited[i];
+    }
+    return row;
+  }
+
+  /** Time a task ran before `t`; `cursor` remembers where, for ascending times. */
+  static ran(row, t, cursor) {
+    const i = (cursor.run = lowerBound(row.end, t, cursor.run));
+    return row.busy[i] + (i < row.count ? Math.max(0, t - row.start[i]) : 0);
+  }
+
+  /** Time a task waited before `t`. */
+  static waitedBefore(row, t, cursor) {
+    const i = (cursor.wait = lowerBound(row.start, t, cursor.wait));
+    return row.wait[i] + (i < row.count ? Math.max(0, t - (row.start[i] - row.waited[i])) : 0);
+  }
+
+  /** How long what a task does at `t` lasts, and its state if it neither runs nor waits. */
+  static steadyUntil(row, t, cursor) {
+    const i = lowerBound(row.end, t, cursor.run);
+    if (i >= row.count) return { until: Infinity, state: Schedule.afterOf(row, i - 1) };
+    if (row.start[i] <= t) return { until: row.end[i], state: "" };
+    const ready = row.start[i] - row.waited[i];
+    return ready <= t ? { until: row.start[i], state: "" } : { until: ready, state: Schedule.afterOf(row, i - 1) };
+  }
+
+  /** What a task does after a slice of its, until it is woken: disk stands for every uninterruptible wait. */
+  static afterOf(row, i) {
+    const off = i < 0 ? 5 : row.flags[i] & 7;
+    return ["", "asleep", "asleep", "asleep", "disk", ""][off];
+  }
+
+  /** The state of a row at a time when nothing runs in it, in words. */
+  static stateAt(row, t) {
+    if (!row.wait) return "idle";
+    const i = Schedule.firstAfter(row, t);
+    if (i < row.count && row.start[i] - row.waited[i] <= t) return `waits ${showTime(row.waited[i])} for a CPU`;
+    const state = Schedule.afterOf(row, i - 1);
+    return { disk: "waits uninterruptibly, for a disk or a lock", asleep: "sleeps" }[state] ?? "is not there";
   }
 
   label(task) {
@@ -125,13 +201,15 @@ class Schedule {
     return known ? `${known.name} ${known.id}` : `task ${task}`;
   }
 
-  /** One slice in words. */
-  describe(row, i) {
+  /** One slice of a CPU or of a task in words. */
+  describe(given, at) {
+    const isOfTask = given.wait !== undefined;
+    const [row, i] = isOfTask ? [this.rows[given.cpu[at]], given.index[at]] : [given, at];
     const why = LEFT[row.flags[i] & 7];
     const waker = row.waker[i] ? this.label(row.waker[i] - 1) : "an interrupt or timer";
     const waited = row.waited[i] > 0 ? `after waiting ${showTime(row.waited[i])}` : "at once";
     return {
-      task: this.label(row.task[i]),
+      task: this.label(row.task[i]), cpu: isOfTask ? given.cpu[at] : undefined,
       lines: [
         `starts at ${showMoment(row.start[i], 1)}`,
         `runs ${showTime(row.end[i] - row.start[i])}, then ${why}`,

@@ -5,6 +5,7 @@ use crate::lab::{Lab, Tell};
 use crate::published::Published;
 use crate::sensitivity::{self, Sensitivity};
 use crate::{Document, Findings, Row, Study, text};
+use goodness_report::text::Extent;
 
 /// Options of conducting studies.
 #[derive(Clone, Copy, Debug)]
@@ -82,8 +83,8 @@ impl Conducted<'_> {
 
     /// As text of `width` columns.
     #[must_use]
-    pub fn text(&self, width: u16) -> String {
-        text::render(self.study, &self.findings, self.sensitivity.as_ref(), width)
+    pub fn text(&self, extent: Extent, width: u16) -> String {
+        text::render(self.study, &self.findings, self.sensitivity.as_ref(), extent, width)
     }
 
     /// As JSON, in the schema `goodness.study/1`.

@@ -1,11 +1,9 @@
 //! A study as a self-contained HTML page: table, charts, inferences, sensitivity, and the command to repeat it.
 
-use crate::chart::{self, escape};
-use crate::{Findings, Parameter, Row, Sensitivity, Study, Verdict};
+use crate::words::{counts, published};
+use crate::{Findings, Flip, Parameter, Row, Sensitivity, Study, Verdict};
 use goodness_report::figure;
-use std::fmt::Write;
-
-const STYLE: &str = include_str!("study.css");
+use goodness_report::shell::{self, Cell, Mood, Shell};
 
 /// Contents of a page.
 pub struct Page<'a> {
@@ -23,118 +21,80 @@ impl Page<'_> {
     /// The page.
     #[must_use]
     pub fn render(&self) -> String {
-        let name = escape(self.study.name);
-        let mut page = format!(
-            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta name=\"viewport\" content=\"width=device-width\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
-             img-src data:\">\n\
-             <link rel=\"icon\" href=\"data:,\">\n<title>{name} – \
-             goodness</title>\n<style>{}{STYLE}</style>\n</head>\n<body>\n<main>\n\
-             <h1>{name}</h1>\n<p class=\"question\">{}</p>\n<p>Source: {}</p>\n<p>{}</p>\n",
-            chart::STYLE,
-            escape(self.study.question),
-            escape(self.study.source),
-            escape(&self.findings.conclusion),
-        );
-        self.rows(&mut page);
+        let rows = &self.findings.rows;
+        let is_missed = rows.iter().any(|row| row.verdict == Verdict::NotReproduced);
+        let conclusion = &self.findings.conclusion;
+        let (first, rest) = conclusion.split_once(". ").map_or((conclusion.trim_end_matches('.'), ""), |it| it);
+        let headline = format!("{}. {first}.", counts(rows));
+        let mood = if is_missed { Mood::Open } else { Mood::Sure };
+        let lead = format!("{} Source: {}", self.study.question, self.study.source);
+        let mut page =
+            Shell::new("reproduced study", self.study.name, self.command).headline(&headline, mood).lead(&lead);
+        let rest = if rest.is_empty() { String::new() } else { shell::paragraph(rest) };
+        page.section("Published and simulated", &(rest + &self.rows()));
         for chart in &self.findings.charts {
-            let _ = writeln!(page, "<figure>{}</figure>", chart.svg());
+            page.section(&chart.title, &shell::chart(chart));
         }
-        self.parameters(&mut page);
-        self.hangs_on(&mut page);
-        let _ = writeln!(page, "<h2>Run it again</h2>\n<pre>{}</pre>\n</main>\n</body>\n</html>", escape(self.command));
-        page
+        if !self.study.parameters.is_empty() {
+            page.folded("What had to be inferred", &self.parameters());
+        }
+        if let Some(found) = self.sensitivity {
+            page.folded("What the verdicts hang on", &hangs_on(found));
+        }
+        page.finish()
     }
 
-    fn rows(&self, page: &mut String) {
-        page.push_str(
-            "<h2>Published and simulated</h2>\n<div class=\"scroll\"><table>\n<thead><tr><th>quantity<th \
-                class=\"number\">published\
-             <th class=\"number\">simulated<th class=\"number\">95 % \
-             interval<th>tolerance<th>verdict<th>why</tr></thead>\n<tbody>\n",
-        );
-        for row in &self.findings.rows {
-            let _ = writeln!(
-                page,
-                "<tr><th scope=\"row\">{}<td class=\"number\">{}<td class=\"number\">{}<td \
-                    class=\"number\">{}<td>{}<td class=\"{}\">{}<td>{}</tr>",
-                escape(&row.quantity),
-                escape(&published(row)),
-                escape(&figure::show(row.simulated, &row.unit)),
-                escape(&row.ci95.map_or_else(String::new, |ci| figure::interval(Some(ci), &row.unit))),
-                escape(row.tolerance.as_deref().unwrap_or_default()),
-                class(row.verdict),
-                row.verdict.words(),
-                escape(&row.note),
-            );
-        }
-        page.push_str("</tbody></table></div>\n");
+    fn rows(&self) -> String {
+        let row = |row: &Row| {
+            vec![
+                Cell::text(&row.quantity),
+                Cell::number(&published(row)),
+                Cell::number(&figure::show(row.simulated, &row.unit)),
+                Cell::number(&row.ci95.map_or_else(String::new, |ci| figure::interval(Some(ci), &row.unit))),
+                Cell::text(row.tolerance.as_deref().unwrap_or_default()),
+                Cell::of_class(row.verdict.words(), class(row.verdict)),
+                Cell::of_class(&row.note, "note"),
+            ]
+        };
+        let rows: Vec<Vec<Cell>> = self.findings.rows.iter().map(row).collect();
+        let heads = ["quantity", "published", "simulated", "95 % interval", "tolerance", "verdict", "why"];
+        shell::table("Published and simulated", &heads, &rows)
     }
 
-    fn parameters(&self, page: &mut String) {
-        if self.study.parameters.is_empty() {
-            return;
-        }
-        page.push_str(
-            "<h2>What had to be inferred</h2>\n<div class=\"scroll\"><table>\n<thead><tr><th>parameter<th \
-            class=\"number\">value<th class=\"number\">plausible<th>because</tr></thead>\n<tbody>\n",
-        );
-        for Parameter { name, unit, value, low, high, because } in self.study.parameters {
-            let _ = writeln!(
-                page,
-                "<tr><th scope=\"row\">{name}<td class=\"number\">{value} {unit}<td \
-                    class=\"number\">{low}…{high}<td>{}</tr>",
-                escape(because)
-            );
-        }
-        page.push_str("</tbody></table></div>\n");
-    }
-
-    fn hangs_on(&self, page: &mut String) {
-        let Some(found) = self.sensitivity else { return };
-        let _ = writeln!(
-            page,
-            "<h2>What the verdicts hang on</h2>\n<p>{} other points of the inferred parameters were tried; {} verdicts \
-                held at all of them.</p>",
-            found.points, found.steady
-        );
-        if found.flips.is_empty() {
-            return;
-        }
-        page.push_str(
-            "<div class=\"scroll\"><table>\n<thead><tr><th>quantity<th>where<th>verdict</tr></thead>\n<tbody>\n",
-        );
-        for flip in &found.flips {
-            let _ = writeln!(
-                page,
-                "<tr><th scope=\"row\">{}<td>{}<td>{} → {}</tr>",
-                escape(&flip.quantity),
-                escape(&flip.at),
-                flip.from.words(),
-                flip.to.words()
-            );
-        }
-        page.push_str("</tbody></table></div>\n");
+    fn parameters(&self) -> String {
+        let row = |it: &Parameter| {
+            vec![
+                Cell::text(it.name),
+                Cell::number(&format!("{} {}", it.value, it.unit)),
+                Cell::number(&format!("{}…{}", it.low, it.high)),
+                Cell::text(it.because),
+            ]
+        };
+        let rows: Vec<Vec<Cell>> = self.study.parameters.iter().map(row).collect();
+        shell::table("Inferred parameters", &["parameter", "value", "plausible", "because"], &rows)
     }
 }
 
-/// The published number, or the direction stated.
-#[must_use]
-pub fn published(row: &Row) -> String {
-    match (&row.says, row.published) {
-        (_, Some(value)) => figure::show(Some(value), &row.unit),
-        (Some(says), None) => says.clone(),
-        (None, None) => figure::NOT_MEASURED.into(),
+fn hangs_on(found: &Sensitivity) -> String {
+    let html = shell::paragraph(&format!(
+        "{} other points of the inferred parameters were tried; {} verdicts held at all of them.",
+        found.points, found.steady
+    ));
+    if found.flips.is_empty() {
+        return html;
     }
+    let change = |flip: &Flip| format!("{} → {}", flip.from.words(), flip.to.words());
+    let row = |flip: &Flip| vec![Cell::text(&flip.quantity), Cell::text(&flip.at), Cell::text(&change(flip))];
+    let rows: Vec<Vec<Cell>> = found.flips.iter().map(row).collect();
+    html + &shell::table("Verdicts that change", &["quantity", "where", "verdict"], &rows)
 }
 
 const fn class(verdict: Verdict) -> &'static str {
     match verdict {
-        Verdict::Reproduced => "good",
-        Verdict::Direction => "fair",
-        Verdict::NotReproduced => "bad",
-        Verdict::Unpublished => "none",
+        Verdict::Reproduced => "better",
+        Verdict::Direction => "unsure",
+        Verdict::NotReproduced => "worse",
+        Verdict::Unpublished => "quiet",
     }
 }
 

@@ -27,6 +27,7 @@ mod table;
 pub mod text;
 mod travis_1998;
 pub mod verdict;
+mod words;
 
 pub use conducting::{Conducted, Conducting};
 pub use custom::CustomStudy;

@@ -2,7 +2,6 @@
 
 use super::Bench;
 use crate::failure::Failure;
-use crate::output;
 use crate::progress;
 use goodness::ElevatorSpec;
 use goodness_bench::{long, table, text};
@@ -23,6 +22,6 @@ pub(super) fn run(bench: &Bench) -> Result<u8, Failure> {
     let rows = table::request_rows(&elevators, &bench.waiting, budget, bench.decisions, &|| bar.inc(1));
     bar.finish_and_clear();
     let rows = rows.map_err(Failure::other)?;
-    output::show(bench.json, &rows, |width| text::requests(&rows, width));
+    bench.json.show(&rows, |width| text::requests(&rows, width))?;
     bench.write(|| long::requests(&rows))
 }

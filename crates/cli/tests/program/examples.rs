@@ -23,7 +23,7 @@ fn a_policy_that_the_kernel_would_have_thrown_out_is_named_with_the_task_and_the
         = \"forever\" } ]\n";
     std::fs::write(here.path().join("crowd.toml"), work).expect("a file");
     let said = |policy: &str| {
-        let output = goodness(here.path(), &["run", "crowd.toml", "-p", policy]);
+        let output = goodness(here.path(), &["run", "crowd.toml", "-p", policy, "-v"]);
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
         text(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ")
     };

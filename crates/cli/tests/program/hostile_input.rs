@@ -102,7 +102,7 @@ fn a_server_whose_clients_have_ended_is_no_deadlock_but_is_told() {
     let here = folder();
     let work = "[[task]]\nname = \"server\"\nprogram = [ { wait = \"request\" }, { compute = \"1ms\" } ]\n\
                 [[task]]\nname = \"client\"\nloop = 3\nprogram = [ { wake = \"request\" }, { sleep = \"5ms\" } ]\n";
-    let output = goodness(here.path(), &["run", experiment(here.path(), "server.toml", work)]);
+    let output = goodness(here.path(), &["run", experiment(here.path(), "server.toml", work), "-v"]);
     let said = text(&output.stdout).replace('\n', " ");
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(said.contains("the run ended at 15ms") && said.contains("task \"server\""), "{said}");
@@ -144,7 +144,7 @@ fn what_a_trace_does_not_show_is_not_measured_rather_than_missed() {
     std::fs::write(here.path().join("switches.txt"), turns(60).concat()).unwrap();
     let output = goodness(here.path(), &["verify", "switches.txt"]);
     let said = text(&output.stdout);
-    let line = said.lines().find(|l| l.trim().starts_with("wakeup_latency_p99 ")).unwrap_or_default();
+    let line = said.lines().find(|l| l.trim().starts_with("p99 wake-up latency ")).unwrap_or_default();
     assert!(line.trim_end().ends_with("not measured"), "{said}");
     assert_eq!(goodness(here.path(), &["verify", "switches.txt", "--strict"]).status.code(), Some(3));
     let words = ["compare", "switches.txt", "-p", "fifo", "-p", "rr", "--runs", "2", "--no-html", "--json", "-"];

@@ -1,5 +1,6 @@
 //! Tests of the program as a black box: each file runs the binary and checks output, files and exit codes.
 
+mod answer;
 mod block_io;
 #[cfg(feature = "live")]
 mod calibrate;

@@ -14,7 +14,7 @@ fn a_race_prints_its_table_and_writes_its_files() {
     let raced = goodness(here.path(), &words);
     let said = text(&raced.stdout);
     assert!(matches!(raced.status.code(), Some(0 | 3)), "{}", text(&raced.stderr));
-    assert!(said.contains("seed 7") && said.contains("reference") && said.contains("cpu_time"), "{said}");
+    assert!(said.contains("seed 7") && said.contains("reference") && said.contains("CPU time (cpu_time)"), "{said}");
     let json = std::fs::read_to_string(here.path().join("a.json")).unwrap();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!((json["schema"].as_str(), json["blocks"].as_u64()), (Some("goodness.race/1"), Some(2)));
@@ -37,10 +37,11 @@ fn the_page_of_a_sweep_draws_its_measures_and_folds_what_is_not_judged() {
     let raced = goodness(here.path(), &["race", "sweep.toml", "--html", "a.html"]);
     assert!(matches!(raced.status.code(), Some(0 | 3)), "{}", text(&raced.stderr));
     let page = std::fs::read_to_string(here.path().join("a.html")).unwrap();
-    let chart = page.split("<figure>").find(|part| part.contains("class=\"title\">yield_time<")).expect("a chart");
+    let mut charts = page.split("<figure class=\"wide\">").map(|part| part.split("</svg>").next().unwrap_or_default());
+    let chart = charts.find(|part| part.contains("class=\"title\">yield time<")).expect("a chart");
     assert_eq!(chart.matches("<circle").count(), 2 * (3 + 1), "three points and a name for each arm");
-    let (before, folded) = page.split_once("<details>").expect("folded");
-    assert!(before.contains("<h2>yield_time_4</h2>") && folded.contains("<h2>yield_time_2 (not judged)</h2>"));
+    let (before, folded) = page.split_once("measures beside these, not judged</summary>").expect("folded");
+    assert!(before.contains(">yield time 4</h2>") && folded.contains("(yield_time_2) (not judged)</caption>"));
 }
 
 #[test]

@@ -25,12 +25,14 @@ mod slice_length;
 mod switches;
 mod task_account;
 mod task_results;
+mod title;
 mod usage;
 mod waiting_time;
 mod wakeup_latency;
 
 pub use about::{About, Better, METRICS};
 pub use measured::{Distributions, Measured, TaskIo, TaskMeasured, Value, Values};
+pub use title::title;
 
 use crate::subject::Subject;
 use crate::tracker::{Began, Ended, TaskTrack, Tracker};

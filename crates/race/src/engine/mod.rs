@@ -14,7 +14,7 @@ mod run;
 
 pub use judge::{Judged, Series, judge};
 pub use order::{order, seed_of};
-pub use outcome::{Measured, Outcome, Stopped, Versus};
+pub use outcome::{ArmOutcome, Measured, Outcome, Stopped, Versus};
 pub use outside_load::{CpuTimes, OutsideLoad};
 pub use run::Run;
 

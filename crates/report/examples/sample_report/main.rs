@@ -18,10 +18,10 @@ fn main() -> Result<(), String> {
     atomic::write(&directory.join("report.json"), json::render(&report).as_bytes())?;
     atomic::write(&directory.join("report.html"), html::render(&report, &timelines).as_bytes())?;
     atomic::write_with(&directory.join("report.pftrace"), |out| {
-        perfetto::write(&timelines[0], &report.labels()[0], out)
+        perfetto::write(&[(&timelines[0], &report.labels()[0])], out)
     })?;
     let (bare, empty) = measure::bare();
     atomic::write(&directory.join("bare.html"), html::render(&bare, &[empty]).as_bytes())?;
-    print!("{}", text::render(&report, 80, std::env::var_os("NO_COLOR").is_none()));
+    print!("{}", text::render(&report, text::Extent::All, 80, std::env::var_os("NO_COLOR").is_none()));
     Ok(())
 }

@@ -214,7 +214,9 @@ fn details() -> Details {
         what_varies: Some("each run shifts external wake-ups by up to one tick, drawn from its seed".into()),
         ranked_by: Some("wakeup_latency_p99".into()),
         effects: None,
-        metrics: about.map(|(n, s)| MetricAbout { name: n.into(), summary: s.into() }).into(),
+        metrics: about
+            .map(|(n, s)| MetricAbout { name: n.into(), title: goodness_observe::title(n), summary: s.into() })
+            .into(),
         workload_notes: vec!["34 tasks: 6 compute, 28 compute and sleep at random. Nothing here was measured.".into()],
         machine_notes: vec!["8 equal CPUs behind one cache; all costs are zero.".into()],
         warnings: vec![

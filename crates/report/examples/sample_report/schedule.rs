@@ -52,7 +52,9 @@ pub fn tasks() -> Vec<TimelineTask> {
         7..=13 => format!("mariadbd/{i}"),
         _ => "apache2".to_string(),
     };
-    (0..TASKS).map(|i| TimelineTask { name: name(i), id: u64::from(4100 + i * 7), priority: 120 }).collect()
+    (0..TASKS)
+        .map(|i| TimelineTask { name: name(i), id: u64::from(4100 + i * 7), priority: 120, process: None })
+        .collect()
 }
 
 /// A timeline under `manner`.

@@ -3,7 +3,8 @@
 use super::sentence::{change, headline, judged, task};
 use super::{Choice, Diff, Difference, FirstDifference, Queued, picture};
 use crate::figure;
-use crate::html::{escape, plain_head};
+use crate::html::plain_head;
+use crate::shell::escape;
 
 /// The page.
 #[must_use]

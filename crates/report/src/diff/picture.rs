@@ -3,7 +3,7 @@
 use super::{Diff, FirstDifference, Slice};
 use crate::colour;
 use crate::figure;
-use crate::html::escape;
+use crate::shell::escape;
 use std::fmt::Write;
 
 /// Width of the time axis, height of a row, and room before it, in px.

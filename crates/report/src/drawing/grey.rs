@@ -62,7 +62,7 @@ fn report(arms: usize) -> Report {
     };
     let runs = |at: usize| {
         let values = vec![RunValues { name: metric.into(), values: vec![Some(1e6), Some(2e6)] }];
-        PolicyRuns { policy: format!("arm{at}"), input: "mixed".into(), first: 0, values }
+        PolicyRuns { policy: format!("arm{at}"), input: "mixed".into(), first: 0, values, requests: Vec::new() }
     };
     Report { policies: (0..arms).map(policy).collect(), runs: (0..arms).map(runs).collect(), ..Report::default() }
 }

@@ -4,7 +4,8 @@ use super::gantt::ms;
 use super::text::decisions;
 use super::{Lesson, Piece, Schedule};
 use crate::colour;
-use crate::html::{escape, plain_head, without_markup};
+use crate::html::{plain_head, without_markup};
+use crate::shell::escape;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

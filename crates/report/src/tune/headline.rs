@@ -1,9 +1,10 @@
 //! The answer of a tuning in words.
 
 use super::{Answer, Finalist, Kept, Standing, Tuning};
-use crate::conclusion::{size, spaced};
+use crate::change::change;
 use crate::figure::{self, printable};
 use crate::model::Better;
+use goodness_observe::title;
 
 impl Tuning {
     /// The answer in one to three sentences: what to set, what it gains, and how far to trust that.
@@ -26,7 +27,7 @@ impl Tuning {
         let verb = if self.objective.better == Better::Higher { "raises" } else { "cuts" };
         let [from, to] = [&self.reference, &best.score].map(|it| figure::show(it.value, &self.objective.unit));
         let interval = best.ratio_ci95.map_or_else(String::new, |it| format!(", ratio {}", figure::ratio_interval(it)));
-        let change = best.ratio.map_or_else(String::new, |ratio| format!(" ({}{interval})", size(ratio)));
+        let change = best.ratio.map_or_else(String::new, |ratio| format!(" ({}{interval})", change(ratio)));
         let kept = match (self.guards.is_empty(), best.guards.contains(&Kept::InSimulation)) {
             (true, _) => "",
             (false, false) => " It keeps the guards.",
@@ -69,7 +70,7 @@ impl Tuning {
         match &self.best {
             Some(best) => {
                 let known = self.candidates.iter().find(|it| it.arm == *best).and_then(|it| it.ratio);
-                let change = known.map_or_else(String::new, |ratio| format!(" ({} in the search)", size(ratio)));
+                let change = known.map_or_else(String::new, |ratio| format!(" ({} in the search)", change(ratio)));
                 format!("Stopped. The best so far is {}{change}; it was not scored on held-out runs.", printable(best))
             }
             None => "Stopped. No setting looks better than the default so far; nothing was scored.".into(),
@@ -97,12 +98,12 @@ impl Tuning {
     }
 
     fn metric(&self) -> String {
-        spaced(&self.objective.metric)
+        title(&self.objective.metric)
     }
 }
 
 /// ` (2.5 % lower, ratio 0.93…1.02)`.
 fn may_be(finalist: &Finalist) -> String {
     let interval = finalist.ratio_ci95.map_or_else(String::new, |it| format!(", ratio {}", figure::ratio_interval(it)));
-    finalist.ratio.map_or_else(String::new, |ratio| format!(" ({}{interval})", size(ratio)))
+    finalist.ratio.map_or_else(String::new, |ratio| format!(" ({}{interval})", change(ratio)))
 }

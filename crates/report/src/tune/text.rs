@@ -1,9 +1,9 @@
 //! A tuning for the terminal: the answer, the finalists, the knobs, what it cost, and the commands.
 
 use super::{Answer, Kept, Knob, Score, Tuning};
-use crate::conclusion::spaced;
 use crate::figure::{self, printable};
 use crate::table::{align_right, keep_whole, new, trimmed, wrapped};
+use goodness_observe::title;
 use std::fmt::Write;
 
 /// Knobs shown; pages and JSON have all.
@@ -64,7 +64,7 @@ fn finalists(tuning: &Tuning, width: u16) -> String {
         return String::new();
     }
     let mut table = new(width);
-    let metric = spaced(&tuning.objective.metric);
+    let metric = title(&tuning.objective.metric);
     let heads = ["setting", metric.as_str(), "ratio, 95 % interval", "result"].map(String::from);
     table.set_header(heads.into_iter().chain(tuning.guards.iter().map(|guard| printable(guard))));
     let value = |score: &Score| figure::show(score.value, &tuning.objective.unit);

@@ -4,10 +4,10 @@ use super::Rule;
 use crate::tree::{Finding, Tree};
 
 pub(super) const RULE: Rule =
-    Rule { name: "cli_length", summary: "The command line, crates/cli/src, has at most 3900 lines in all.", check };
+    Rule { name: "cli_length", summary: "The command line, crates/cli/src, has at most 4100 lines in all.", check };
 
 const FOLDER: &str = "crates/cli/src/";
-const MOST_LINES: usize = 3_900;
+const MOST_LINES: usize = 4_100;
 
 fn check(tree: &Tree) -> Vec<Finding> {
     let files = tree.rust().filter(|file| file.path.starts_with(FOLDER));
@@ -27,7 +27,7 @@ mod tests {
 
     #[test]
     fn the_lines_of_all_files_of_the_command_line_are_added_up() {
-        let (half, one) = ("x();\n".repeat(1_950), "x();\n");
+        let (half, one) = ("x();\n".repeat(2_050), "x();\n");
         let (a, b, c) = ("crates/cli/src/a.rs", "crates/cli/src/a/b.rs", "crates/goodness/src/c.rs");
         let count = |files: &[(&str, &str)]| check(&Tree::of(files)).len();
         assert_eq!(count(&[(a, &half), (b, &half), (c, one)]), 0);

@@ -1,0 +1,34 @@
+//! What a reader must know before a ranking is acted on, the gravest first.
+
+use crate::model::{InputKind, Report, Sampling, Verdict};
+
+impl Report {
+    /// Sentences about the ranking that matter most, the gravest first. All others are notes.
+    #[must_use]
+    pub fn caveats(&self) -> Vec<String> {
+        let mut found: Vec<String> = Vec::new();
+        if let Some(trust) = self.trust.as_ref().filter(|it| it.is_untrusted()) {
+            found.extend(trust.because.iter().skip(1).map(|reason| format!("Untrusted, too: {reason}.")));
+        }
+        if let Some(lost @ 1..) = self.input.lost_events {
+            found.push(format!("The recording lost {lost} events."));
+        }
+        found.extend(self.details.warnings.iter().cloned());
+        found.extend(self.samples_caveat());
+        found
+    }
+
+    /// What the number of runs or recordings leaves open.
+    fn samples_caveat(&self) -> Option<String> {
+        if self.runs_per_policy == 1 && self.policies.len() > 1 && self.sampling == Sampling::Runs {
+            return Some("One run of each has no interval; `--runs 10` gives one.".into());
+        }
+        let metric = self.ranked_by()?;
+        let is_open = |verdict: Verdict| verdict == Verdict::Inconclusive;
+        let verdicts = self.policies.iter().filter_map(|it| it.metric(metric)?.vs_reference);
+        let is_one = self.input.kind == InputKind::Trace && self.sampling == Sampling::Replays;
+        (is_one && verdicts.into_iter().any(|it| is_open(it.verdict))).then(|| {
+            "Intervals contain what recordings of one load differ; compare several recordings for narrower ones.".into()
+        })
+    }
+}
