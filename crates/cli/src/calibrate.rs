@@ -27,8 +27,8 @@ pub struct Calibrate {
     /// File to write; standard output by default.
     #[arg(short, long, value_name = "FILE.toml")]
     output: Option<PathBuf>,
-    /// Write the figures as JSON (schema goodness.calibrate/1); without FILE, or with `-`, to standard output instead of
-    /// the machine file.
+    /// Write the figures as JSON (schema goodness.calibrate/1); without FILE, or with `-`, to standard output, instead
+    /// of the machine file.
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     json: Option<PathBuf>,
     #[command(flatten)]

@@ -32,7 +32,7 @@ fn a_race_prints_its_table_and_writes_its_files() {
 #[test]
 fn the_page_of_a_sweep_draws_its_measures_and_folds_what_is_not_judged() {
     let here = folder();
-    let sweep = TINY.replace("use = \"spin\"\nwork = 1", "use = \"yield\"\nduration = \"20ms\"\nsweep = \"2 3 4\"");
+    let sweep = TINY.replace("use = \"spin\"\nwork = 1", "use = \"yield\"\nduration = \"60ms\"\nsweep = \"2 3 4\"");
     std::fs::write(here.path().join("sweep.toml"), sweep.replace("cpu_time", "yield_time_4")).unwrap();
     let raced = goodness(here.path(), &["race", "sweep.toml", "--html", "a.html"]);
     assert!(matches!(raced.status.code(), Some(0 | 3)), "{}", text(&raced.stderr));
