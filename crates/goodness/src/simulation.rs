@@ -71,14 +71,14 @@ pub fn run(trial: Trial) -> Result<Run, Fault> {
         watch = watch.with_forgotten(FORGOTTEN);
     }
     let fifths = fifths.map(|window| Fifths::new(machine.cpu_count(), window));
-    let mut observer = (watch, (recorder, fifths), beside.observer);
+    let mut observer = (watch, ((recorder, fifths), beside.observer));
     let options = Options { seed, ..Options::default() };
     let made = match beside.around {
         None => policy.make(machine, seed),
         Some(around) => around(policy.make(machine, seed)),
     };
     let outcome = simulate_with(machine, made, work, disks, &mut observer, options)?;
-    let (watch, (recorder, fifths), _) = observer;
+    let (watch, ((recorder, fifths), _)) = observer;
     let ending = if outcome.reason == End::Horizon { Ending::Horizon } else { Ending::Quiet };
     let (measured, checked) = watch.finish(outcome.end, ending);
     Ok(Run { measured, checked, outcome, recorder, fifths: fifths.map(Fifths::finish) })
