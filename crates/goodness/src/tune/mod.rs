@@ -271,7 +271,7 @@ impl Tuning<'_> {
         let rules = self.rules(search);
         let dropped = search.losers.iter().map(|(candidate, _)| *candidate);
         let dropped = rules.ranked(&search.table, dropped.collect());
-        let mut all = rules.ranked(&search.table, search.survivors.clone());
+        let mut all = rules.simplest_first(&search.table, search.survivors.clone());
         all.extend(dropped.into_iter().filter(|it| !search.survivors.contains(it)));
         all.truncate(self.effort.finalists as usize);
         all
