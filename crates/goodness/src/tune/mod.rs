@@ -51,12 +51,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use table::Table;
 use verdict::{Final, Scored};
 
+/// An input with its name.
+pub type Input<'a> = (String, &'a Work);
+
 /// A tuning: what is searched, on what, and for what. A plan as data: making one runs nothing, and running it twice
 /// gives the same, on any number of threads.
 pub struct Tuning<'a> {
     /// Inputs with their names. Of several, which are recordings of one load, the last third is held out: one, or of
     /// nine and more as many as give an interval.
-    pub inputs: Vec<(String, &'a Work)>,
+    pub inputs: Vec<Input<'a>>,
     /// Knobs and default.
     pub space: Space,
     /// Objective.
@@ -165,7 +168,7 @@ impl Tuning<'_> {
 
     /// The inputs of the search, and those of the final score. With two or three held-out recordings an interval over
     /// recordings would be too wide to decide anything; that of one contains what recordings of a load differ.
-    fn split(&self) -> (&[(String, &Work)], &[(String, &Work)]) {
+    fn split(&self) -> (&[Input<'_>], &[Input<'_>]) {
         let count = self.inputs.len();
         match count {
             1 => (&self.inputs, &self.inputs),

@@ -128,6 +128,12 @@ pub(crate) fn change(from: &[f64], to: &[f64], bound: Bound, level: Confidence) 
     }
 }
 
+/// Runs candidates up to a number of blocks.
+pub(crate) type Measure<'a> = dyn FnMut(&mut Table, &[usize], u32) -> Result<(), Refusal> + 'a;
+
+/// Survivors, the best first, and those that were dropped.
+pub(crate) type Raced = (Vec<usize>, Vec<Loser>);
+
 /// A candidate that a race dropped, and why.
 pub(crate) type Loser = (usize, Dropped);
 
@@ -138,8 +144,8 @@ pub(crate) fn race(
     (looks, keep): (&Looks, usize),
     rules: &Rules,
     table: &mut Table,
-    measure: &mut dyn FnMut(&mut Table, &[usize], u32) -> Result<(), Refusal>,
-) -> Result<(Vec<usize>, Vec<Loser>), Refusal> {
+    measure: &mut Measure,
+) -> Result<Raced, Refusal> {
     let (mut alive, mut losers, mut before) = (entrants.to_vec(), Vec::new(), 0);
     // The others, the default twice (is it worse, is it better by enough), and the guards.
     let tests = entrants.len().max(1) + 1 + rules.guards.len();
