@@ -187,7 +187,7 @@ impl Tuning<'_> {
     /// The looks of a round. Earlier rounds are shorter: their survivors run on in later ones.
     fn looks(&self, round: u32) -> Looks {
         let Effort { first, most, .. } = self.effort;
-        let most = first + (most - first) * (round + 1) / self.rounds();
+        let most = first + (most - first) * (round + 1).min(self.rounds()) / self.rounds();
         Looks::plan(first as usize, most as usize, Confidence::P95)
     }
 
@@ -209,9 +209,9 @@ impl Tuning<'_> {
     /// Rounds of proposals and races.
     fn search(&self, search: &mut Search, bench: &Bench, fidelities: &[Option<Fidelity>]) -> Result<(), Refusal> {
         let rounds = self.rounds();
-        let proposer = Proposer { space: &self.space, seed: self.seed, first: self.first_candidates() };
+        let proposer = Proposer { space: &self.space, seed: self.seed, first: self.first_candidates(), last: rounds };
         let keep = self.effort.finalists as usize;
-        for round in 0..rounds {
+        for round in 0..=rounds {
             let parents: Vec<&Candidate> = search.survivors.iter().map(|it| &search.candidates[*it]).collect();
             let new = proposer.propose(round, &parents, &search.candidates)?;
             if new.is_empty() {
@@ -225,7 +225,7 @@ impl Tuning<'_> {
             let rules = Rules { errors: &errors, ..self.rules(search) };
             let looks = self.looks(round);
             let mut measure = |table: &mut Table, candidates: &[usize], blocks: u32| {
-                bench.measure((table, &contenders), candidates, blocks, (round + 1, rounds))?;
+                bench.measure((table, &contenders), candidates, blocks, ((round + 1).min(rounds), rounds))?;
                 self.is_measured(table)
             };
             let raced = race(&entrants, (&looks, keep), &rules, &mut search.table, &mut measure);

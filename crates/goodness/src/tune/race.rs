@@ -238,7 +238,7 @@ mod tests {
             });
             lost += u32::from(is_dropped);
             let (_, losers, _) = raced(&truth, seed, &[]);
-            lost_in_races += u32::from(losers.iter().any(|it| *it == (1, Dropped::Worse)));
+            lost_in_races += u32::from(losers.contains(&(1, Dropped::Worse)));
         }
         assert!(lost > 20 && lost_in_races <= 10, "{lost} and {lost_in_races} of 200");
     }
