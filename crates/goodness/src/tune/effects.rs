@@ -82,7 +82,7 @@ mod tests {
     fn a_knob_beside_a_strong_one_is_flat_if_it_does_nothing() {
         let knobs = ["base_slice=0.3ms..12ms", "x.nice=-10..10", "run_to_parity=on|off"].map(String::from);
         let space = Space::of(&knobs, Contender::policy(PolicySpec::parse("eevdf").unwrap())).unwrap();
-        let proposer = Proposer { space: &space, seed: 5, first: 16 };
+        let proposer = Proposer { space: &space, seed: 5, first: 16, last: 3 };
         let first = proposer.propose(0, &[], &[Candidate::default_of(&space)]).unwrap();
         let log = |it: &Candidate| {
             let [slice, parity] = [0, 2].map(|knob| space.knobs[knob].place(it.shares[knob].unwrap()) as f64);

@@ -51,12 +51,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use table::Table;
 use verdict::{Final, Scored};
 
+/// An input with its name.
+pub type Input<'a> = (String, &'a Work);
+
 /// A tuning: what is searched, on what, and for what. A plan as data: making one runs nothing, and running it twice
 /// gives the same, on any number of threads.
 pub struct Tuning<'a> {
     /// Inputs with their names. Of several, which are recordings of one load, the last third is held out: one, or of
     /// nine and more as many as give an interval.
-    pub inputs: Vec<(String, &'a Work)>,
+    pub inputs: Vec<Input<'a>>,
     /// Knobs and default.
     pub space: Space,
     /// Objective.
@@ -165,7 +168,7 @@ impl Tuning<'_> {
 
     /// The inputs of the search, and those of the final score. With two or three held-out recordings an interval over
     /// recordings would be too wide to decide anything; that of one contains what recordings of a load differ.
-    fn split(&self) -> (&[(String, &Work)], &[(String, &Work)]) {
+    fn split(&self) -> (&[Input<'_>], &[Input<'_>]) {
         let count = self.inputs.len();
         match count {
             1 => (&self.inputs, &self.inputs),
@@ -184,7 +187,7 @@ impl Tuning<'_> {
     /// The looks of a round. Earlier rounds are shorter: their survivors run on in later ones.
     fn looks(&self, round: u32) -> Looks {
         let Effort { first, most, .. } = self.effort;
-        let most = first + (most - first) * (round + 1) / self.rounds();
+        let most = first + (most - first) * (round + 1).min(self.rounds()) / self.rounds();
         Looks::plan(first as usize, most as usize, Confidence::P95)
     }
 
@@ -206,9 +209,9 @@ impl Tuning<'_> {
     /// Rounds of proposals and races.
     fn search(&self, search: &mut Search, bench: &Bench, fidelities: &[Option<Fidelity>]) -> Result<(), Refusal> {
         let rounds = self.rounds();
-        let proposer = Proposer { space: &self.space, seed: self.seed, first: self.first_candidates() };
+        let proposer = Proposer { space: &self.space, seed: self.seed, first: self.first_candidates(), last: rounds };
         let keep = self.effort.finalists as usize;
-        for round in 0..rounds {
+        for round in 0..=rounds {
             let parents: Vec<&Candidate> = search.survivors.iter().map(|it| &search.candidates[*it]).collect();
             let new = proposer.propose(round, &parents, &search.candidates)?;
             if new.is_empty() {
@@ -222,7 +225,7 @@ impl Tuning<'_> {
             let rules = Rules { errors: &errors, ..self.rules(search) };
             let looks = self.looks(round);
             let mut measure = |table: &mut Table, candidates: &[usize], blocks: u32| {
-                bench.measure((table, &contenders), candidates, blocks, (round + 1, rounds))?;
+                bench.measure((table, &contenders), candidates, blocks, ((round + 1).min(rounds), rounds))?;
                 self.is_measured(table)
             };
             let raced = race(&entrants, (&looks, keep), &rules, &mut search.table, &mut measure);
@@ -271,7 +274,7 @@ impl Tuning<'_> {
         let rules = self.rules(search);
         let dropped = search.losers.iter().map(|(candidate, _)| *candidate);
         let dropped = rules.ranked(&search.table, dropped.collect());
-        let mut all = rules.ranked(&search.table, search.survivors.clone());
+        let mut all = rules.simplest_first(&search.table, search.survivors.clone());
         all.extend(dropped.into_iter().filter(|it| !search.survivors.contains(it)));
         all.truncate(self.effort.finalists as usize);
         all

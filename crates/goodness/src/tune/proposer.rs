@@ -49,6 +49,8 @@ pub(crate) struct Proposer<'a> {
     pub seed: u64,
     /// Candidates of the first round; later rounds have half as many.
     pub first: u32,
+    /// The last round, in which only knobs of the best are left as they are.
+    pub last: u32,
 }
 
 impl Proposer<'_> {
@@ -64,7 +66,11 @@ impl Proposer<'_> {
             new.extend(Some(candidate).filter(|_| !is_known));
             Ok(new.len())
         };
-        let count = if round == 0 { self.first } else { (self.first / 2).max(2) };
+        let count = match round {
+            0 => self.first,
+            last if last == self.last => 0,
+            _ => (self.first / 2).max(2),
+        };
         if parents.is_empty() {
             self.hypercube(round, count).into_iter().try_for_each(|shares| add(shares).map(drop))?;
             return Ok(new);
@@ -154,7 +160,7 @@ mod tests {
     #[test]
     fn the_first_round_fills_the_range_and_later_ones_stay_near_the_survivors() {
         let space = space(&["base_slice=0.3ms..12ms", "run_to_parity=on|off"]);
-        let proposer = Proposer { space: &space, seed: 3, first: 12 };
+        let proposer = Proposer { space: &space, seed: 3, first: 12, last: 3 };
         let known = [Candidate::default_of(&space)];
         let first = proposer.propose(0, &[], &known).unwrap();
         assert_eq!(first.len(), 12);
@@ -174,7 +180,7 @@ mod tests {
     #[test]
     fn nothing_known_is_proposed_again_and_a_small_space_ends() {
         let space = space(&["run_to_parity=on|off"]);
-        let proposer = Proposer { space: &space, seed: 1, first: 8 };
+        let proposer = Proposer { space: &space, seed: 1, first: 8, last: 3 };
         let first = proposer.propose(0, &[], &[Candidate::default_of(&space)]).unwrap();
         assert_eq!(first.len(), 2, "there are only two values");
         assert!(proposer.propose(1, &[&first[0]], &first).unwrap().is_empty());

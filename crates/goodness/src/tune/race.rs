@@ -9,7 +9,7 @@ use super::objective::{Bound, Guard, Kept, Objective};
 use super::table::Table;
 use crate::refusal::Refusal;
 use goodness_report::tune::Dropped;
-use goodness_stats::ratio::{Pairing, Ratio};
+use goodness_stats::ratio::{Between, Pairing, Ratio};
 use goodness_stats::sequential::Looks;
 use goodness_stats::summary::summarise;
 use goodness_stats::{Confidence, Interval};
@@ -31,6 +31,8 @@ pub(crate) struct Rules<'a> {
     pub errors: &'a Errors<'a>,
     /// Number of knobs that each candidate sets.
     pub sizes: Vec<usize>,
+    /// What the search's recordings of one load differ, where the inputs are recordings.
+    pub between: Option<Between>,
 }
 
 impl Rules<'_> {
@@ -72,19 +74,26 @@ impl Rules<'_> {
         })
     }
 
-    /// Candidates in order: those that seem to keep the guards first, then by estimate, then as they came. Of those
-    /// that are not shown to be worse than the best, the one that sets the fewest knobs is first: what does nothing
-    /// need not be set.
+    /// Candidates in order: those that seem to keep the guards first, then by estimate, then as they came.
     pub fn ranked(&self, table: &Table, mut candidates: Vec<usize>) -> Vec<usize> {
         let key = |it: &usize| (!self.seems_to_keep(table, *it), self.estimate(table, *it, usize::MAX));
         candidates.sort_by(|a, b| {
             let (a, b) = (key(a), key(b));
             a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
         });
+        candidates
+    }
+
+    /// As [`Rules::ranked`]; but of those that are not shown to be worse than the best, by more than recordings of one
+    /// load differ, the one that sets the fewest knobs is first: what does nothing need not be set.
+    pub fn simplest_first(&self, table: &Table, candidates: Vec<usize>) -> Vec<usize> {
+        let mut candidates = self.ranked(table, candidates);
         let Some(best) = candidates.first().copied() else { return candidates };
         let is_near = |it: usize| {
-            let loss = self.loss(table, best, it, usize::MAX).and_then(|loss| loss.interval(Confidence::P95));
-            self.seems_to_keep(table, it) && loss.is_some_and(|it| it.low <= 1.0)
+            let loss = self.loss(table, best, it, usize::MAX);
+            let loss = loss.map(|loss| self.between.map_or(loss.clone(), |between| loss.with_between(between)));
+            let interval = loss.and_then(|loss| loss.interval(Confidence::P95));
+            self.seems_to_keep(table, it) && interval.is_some_and(|it| it.low <= 1.0)
         };
         let near = (0..candidates.len()).filter(|place| *place == 0 || is_near(candidates[*place]));
         let simplest = near.min_by_key(|place| self.sizes[candidates[*place]]).unwrap_or(0);
@@ -119,6 +128,12 @@ pub(crate) fn change(from: &[f64], to: &[f64], bound: Bound, level: Confidence) 
     }
 }
 
+/// Runs candidates up to a number of blocks.
+pub(crate) type Measure<'a> = dyn FnMut(&mut Table, &[usize], u32) -> Result<(), Refusal> + 'a;
+
+/// Survivors, the best first, and those that were dropped.
+pub(crate) type Raced = (Vec<usize>, Vec<Loser>);
+
 /// A candidate that a race dropped, and why.
 pub(crate) type Loser = (usize, Dropped);
 
@@ -129,8 +144,8 @@ pub(crate) fn race(
     (looks, keep): (&Looks, usize),
     rules: &Rules,
     table: &mut Table,
-    measure: &mut dyn FnMut(&mut Table, &[usize], u32) -> Result<(), Refusal>,
-) -> Result<(Vec<usize>, Vec<Loser>), Refusal> {
+    measure: &mut Measure,
+) -> Result<Raced, Refusal> {
     let (mut alive, mut losers, mut before) = (entrants.to_vec(), Vec::new(), 0);
     // The others, the default twice (is it worse, is it better by enough), and the guards.
     let tests = entrants.len().max(1) + 1 + rules.guards.len();
@@ -149,7 +164,7 @@ pub(crate) fn race(
             break;
         }
     }
-    let mut alive = rules.ranked(table, alive);
+    let mut alive = rules.simplest_first(table, alive);
     losers.extend(alive.drain(keep.min(alive.len())..).map(|candidate| (candidate, Dropped::NotAmongBest)));
     Ok((alive, losers))
 }
@@ -183,7 +198,7 @@ mod tests {
 
     fn raced(truth: &[f64], seed: u64, guards: &[Guard]) -> (Vec<usize>, Vec<Loser>, Table) {
         let objective = Objective::minimise("wakeup_latency_p99").unwrap();
-        let rules = Rules { objective, guards, errors: NO_ERROR, sizes: vec![1; truth.len()] };
+        let rules = Rules { objective, guards, errors: NO_ERROR, sizes: vec![1; truth.len()], between: None };
         let mut table = Table::of(truth.len());
         let entrants: Vec<usize> = (1..truth.len()).collect();
         let looks = Looks::plan(6, 18, Confidence::P95);
@@ -209,7 +224,7 @@ mod tests {
     #[test]
     fn without_the_correction_the_best_of_equals_is_dropped_often() {
         let objective = Objective::minimise("wakeup_latency_p99").unwrap();
-        let rules = Rules { objective, guards: &[], errors: NO_ERROR, sizes: vec![1; 8] };
+        let rules = Rules { objective, guards: &[], errors: NO_ERROR, sizes: vec![1; 8], between: None };
         let truth = [1.0; 8];
         let looks = Looks::plan(6, 18, Confidence::P95);
         let (mut lost, mut lost_in_races) = (0, 0);
@@ -223,7 +238,7 @@ mod tests {
             });
             lost += u32::from(is_dropped);
             let (_, losers, _) = raced(&truth, seed, &[]);
-            lost_in_races += u32::from(losers.iter().any(|it| *it == (1, Dropped::Worse)));
+            lost_in_races += u32::from(losers.contains(&(1, Dropped::Worse)));
         }
         assert!(lost > 20 && lost_in_races <= 10, "{lost} and {lost_in_races} of 200");
     }
@@ -241,7 +256,7 @@ mod tests {
         let objective = Objective::minimise("wakeup_latency_p99").unwrap();
         let truth = [1.0, 0.8, 0.97];
         let errors: &Errors = &|_, _| 0.5;
-        let rules = Rules { objective, guards: &[], errors, sizes: vec![1; 3] };
+        let rules = Rules { objective, guards: &[], errors, sizes: vec![1; 3], between: None };
         let mut table = Table::of(truth.len());
         let looks = Looks::plan(6, 18, Confidence::P95);
         let (alive, losers) = race(&[1, 2], (&looks, 0), &rules, &mut table, &mut measure(&truth, 1)).unwrap();

@@ -5,14 +5,17 @@ use super::race::{DEFAULT, MARGIN, Rules};
 use super::verdict::{Scored, answer, reference};
 use super::{Answer, Candidate, HELD_OUT, Search, Tuned, Tuning, race_file};
 use crate::report::unit_of;
+use crate::spread::Spread;
+use crate::work::Work;
 use goodness_report::model::{Build, MachineSummary};
 use goodness_report::tune::{self, Objective, Runs, SCHEMA, Score};
+use goodness_stats::ratio::Between;
 
 impl Tuning<'_> {
     /// The result; `scored` is `None` if the search was stopped.
     pub(super) fn told(&self, search: &Search, scored: Option<Scored>, (searched, verified): (u64, u64)) -> Tuned {
         let (inputs, held_out) = self.split();
-        let names = |all: &[(String, &crate::Work)]| all.iter().map(|(name, _)| name.clone()).collect::<Vec<String>>();
+        let names = |all: &[(String, &Work)]| all.iter().map(|(name, _)| name.clone()).collect::<Vec<String>>();
         let machine = &inputs[0].1.machine;
         let (answer, best) = match &scored {
             Some(scored) => answer(&scored.finalists),
@@ -97,7 +100,14 @@ impl Tuning<'_> {
     /// Rules for ranking, where no prediction has an error.
     pub(super) fn rules(&self, search: &Search) -> Rules<'_> {
         let sizes = search.candidates.iter().map(|it| it.values.iter().flatten().count()).collect();
-        Rules { objective: self.objective, guards: &self.guards, errors: &|_, _| 0.0, sizes }
+        let (inputs, _) = self.split();
+        let spread = |(_, work): &(String, &Work)| Spread::of(self.objective.metric.name, work.recorded.as_ref()?.cpus);
+        // The mean over several recordings varies less.
+        let share = (inputs.len() as f64).sqrt().recip();
+        let between = inputs.iter().find_map(spread).map(Spread::between_changes);
+        let between =
+            between.map(|it| Between { deviation: it.deviation * share, relative: it.relative * share, ..it });
+        Rules { objective: self.objective, guards: &self.guards, errors: &|_, _| 0.0, sizes, between }
     }
 
     /// The effects of the knobs on the first runs of the first round's candidates.

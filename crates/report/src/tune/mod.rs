@@ -15,7 +15,7 @@ pub use text::render as text;
 pub const SCHEMA: &str = "goodness.tune/1";
 
 /// Everything that one `goodness tune` found.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tuning {
     /// Always [`SCHEMA`].
@@ -322,9 +322,8 @@ impl Tuning {
 pub(crate) mod tests {
     use super::*;
 
-    /// A tuning of two knobs that found a better setting.
-    pub fn found() -> Tuning {
-        let candidate = |arm: &str, values: [Option<&str>; 2], ratio: f64, dropped| Candidate {
+    fn candidate(arm: &str, values: [Option<&str>; 2], ratio: f64, dropped: Option<Dropped>) -> Candidate {
+        Candidate {
             arm: arm.into(),
             values: values.map(|it| it.map(String::from)).to_vec(),
             round: u32::from(arm != "base"),
@@ -333,46 +332,41 @@ pub(crate) mod tests {
             ratio: Some(ratio),
             ratio_ci95: Some([ratio * 0.95, ratio * 1.05]),
             dropped,
-        };
-        let level = |values: &str, ratio| Level { values: values.into(), candidates: 4, ratio: Some(ratio) };
-        let knob = |name: &str, levels: Vec<Level>, effect, is_flat| Knob {
-            name: name.into(),
-            levels,
-            effect: Some(effect),
-            is_flat,
-        };
+        }
+    }
+
+    fn knob(name: &str, levels: [(&str, f64); 2], effect: f64, is_flat: bool) -> Knob {
+        let level = |(values, ratio): (&str, f64)| Level { values: values.into(), candidates: 4, ratio: Some(ratio) };
+        Knob { name: name.into(), levels: levels.map(level).to_vec(), effect: Some(effect), is_flat }
+    }
+
+    /// A tuning of two knobs that found a better setting.
+    pub fn found() -> Tuning {
         let mut application = Application::default();
         application.add("echo 700000 | sudo tee /sys/kernel/debug/sched/base_slice_ns".into(), "echo 3000000".into());
-        let mut tuning = Tuning {
+        let finalist = Finalist {
+            arm: "base_slice=700us".into(),
+            score: Score { value: Some(8.4e6), ci95: Some([8.1e6, 8.7e6]) },
+            ratio: Some(0.6),
+            ratio_ci95: Some([0.57, 0.63]),
+            error: None,
+            standing: Standing::Better,
+            guards: vec![Kept::Yes],
+        };
+        let tuning = Tuning {
             schema: SCHEMA.into(),
-            goodness: Build::default(),
-            headline: String::new(),
             answer: Answer::Found,
-            best: Some("eevdf:base_slice=700us".into()),
+            best: Some(finalist.arm.clone()),
             searched: vec!["mixed".into()],
             held_out: vec!["mixed".into()],
-            machine: MachineSummary::default(),
             default: "eevdf:base_slice=3ms".into(),
             objective: Objective { metric: "wakeup_latency_p99".into(), unit: "ns".into(), better: Better::Lower },
             guards: vec!["throughput >= -1%".into()],
-            seed: 1,
-            held_out_seed: 1001,
-            held_out_runs: 20,
-            error: None,
-            trust: None,
             reference: Score { value: Some(14e6), ci95: Some([13.5e6, 14.6e6]) },
-            finalists: vec![Finalist {
-                arm: "base_slice=700us".into(),
-                score: Score { value: Some(8.4e6), ci95: Some([8.1e6, 8.7e6]) },
-                ratio: Some(0.6),
-                ratio_ci95: Some([0.57, 0.63]),
-                error: None,
-                standing: Standing::Better,
-                guards: vec![Kept::Yes],
-            }],
+            finalists: vec![finalist],
             knobs: vec![
-                knob("base_slice", vec![level("300us..1ms", 0.6), level("1ms..12ms", 1.5)], 2.5, false),
-                knob("redis.nice", vec![level("-10..0", 1.0), level("0..10", 1.001)], 1.001, true),
+                knob("base_slice", [("300us..1ms", 0.6), ("1ms..12ms", 1.5)], 2.5, false),
+                knob("redis.nice", [("-10..0", 1.0), ("0..10", 1.001)], 1.001, true),
             ],
             candidates: vec![
                 candidate("base", [None, None], 1.0, None),
@@ -381,12 +375,9 @@ pub(crate) mod tests {
             ],
             runs: Runs { search: 120, held_out: 40, verified: 0, grid_settings: 64, grid: 1152 },
             application: Some(application),
-            notes: Vec::new(),
-            race: None,
+            ..Tuning::default()
         };
-        tuning.best = Some(tuning.finalists[0].arm.clone());
-        tuning.headline = tuning.worded();
-        tuning
+        Tuning { headline: tuning.worded(), ..tuning }
     }
 
     /// The same, where nothing is better than the error.
