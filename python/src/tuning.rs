@@ -6,7 +6,7 @@ use crate::waiting::{self, Cancel};
 use crate::work::{Opened, Work};
 use goodness::tune::{Effort, Guard, Objective, Space, Tuning as Question};
 use goodness_report::atomic;
-use goodness_report::tune::{self, Tuning as Tuned};
+use goodness_report::tune::{self as answer, Tuning as Tuned};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -90,7 +90,7 @@ impl Tuning {
     /// Every candidate of the search, then the finalists with their final score.
     #[getter]
     fn candidates(&self) -> Table {
-        Table::of(tune::candidates(&self.tuned))
+        Table::of(answer::candidates(&self.tuned))
     }
 
     /// The race that confirms the best setting, as text of a file; None if there is none.
@@ -101,7 +101,7 @@ impl Tuning {
 
     /// Writes a self-contained page.
     fn report(&self, path: PathBuf) -> PyResult<()> {
-        let page = tune::page(&self.tuned, &self.call);
+        let page = answer::page(&self.tuned, &self.call);
         atomic::write(&path, page.as_bytes()).map_err(crate::error::failure)
     }
 
@@ -111,6 +111,6 @@ impl Tuning {
     }
 
     fn __repr__(&self) -> String {
-        tune::text(&self.tuned, 80, false).trim_end().to_string()
+        answer::text(&self.tuned, 80, false).trim_end().to_string()
     }
 }

@@ -5,6 +5,7 @@ use crate::failure::{Failure, exit};
 use crate::input::InputOptions;
 use crate::output::{self, file, is_stdout};
 use crate::tables::Tables;
+use crate::verbosity::Quiet;
 use crate::watching::watch;
 use crate::words::{self, command_line};
 use clap::Args;
@@ -67,8 +68,8 @@ pub struct Diffing {
     /// Folder of the histories.
     #[arg(long, value_name = "FOLDER", default_value = "goodness-results")]
     results: PathBuf,
-    /// Write the differences as JSON (schema goodness.diff/1); `-` for standard output.
-    #[arg(long, value_name = "FILE")]
+    /// Write the differences as JSON (schema goodness.diff/1); without FILE, or with `-`, to standard output.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     json: Option<PathBuf>,
     /// Write a self-contained page, with both schedules on one time axis.
     #[arg(long, value_name = "FILE")]
@@ -76,6 +77,8 @@ pub struct Diffing {
     /// Print every metric, task and waiting task.
     #[arg(short, long)]
     verbose: bool,
+    #[command(flatten)]
+    quiet: Quiet,
     #[command(flatten)]
     tables: Tables,
     #[command(flatten)]
@@ -88,6 +91,7 @@ impl Diffing {
     /// # Errors
     /// Bad input, files that cannot be written, faults and violations.
     pub fn run(&self) -> Result<u8, Failure> {
+        self.quiet.begin();
         let files = [(&self.json, "--json"), (&self.html, "--html"), (&self.junit, "--junit")];
         self.tables.check()?;
         self.input.iter().try_for_each(|it| output::check(it, &[&files[..], &self.tables.asked()].concat()))?;

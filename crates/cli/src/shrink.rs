@@ -3,6 +3,7 @@
 use crate::failure::{Failure, exit};
 use crate::input::span;
 use crate::output;
+use crate::verbosity::Quiet;
 use crate::watching::watch;
 use clap::Args;
 use goodness::shrink::{Shrunk, Symptom, shrink};
@@ -38,6 +39,8 @@ pub struct Shrinking {
     /// Write the experiment here. Default: standard output.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    quiet: Quiet,
 }
 
 impl Shrinking {
@@ -46,6 +49,7 @@ impl Shrinking {
     /// # Errors
     /// A file that is no experiment or does not show the symptom, or that cannot be written.
     pub fn run(&self) -> Result<u8, Failure> {
+        self.quiet.begin();
         output::check(&self.file, &[(&self.output, "--output")])?;
         let symptom = match (&self.policy[..], &self.wait) {
             ([_, _], None) => Symptom::Difference,

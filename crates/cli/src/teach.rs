@@ -40,8 +40,8 @@ pub struct Teach {
     /// Print each decision in words.
     #[arg(short, long)]
     verbose: bool,
-    /// Write the schedules as JSON (schema goodness.teach/1); `-` for standard output.
-    #[arg(long, value_name = "FILE")]
+    /// Write the schedules as JSON (schema goodness.teach/1); without FILE, or with `-`, to standard output.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     json: Option<PathBuf>,
     /// Write a self-contained page with a stepper.
     #[arg(long, value_name = "FILE")]

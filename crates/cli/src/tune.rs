@@ -3,6 +3,7 @@
 use crate::failure::{Failure, exit};
 use crate::input::InputOptions;
 use crate::tables::Tables;
+use crate::verbosity::Quiet;
 use crate::watching::watch;
 use crate::words::{self, command_line};
 use crate::{output, progress};
@@ -80,12 +81,14 @@ pub struct Tune {
     /// Write the race that confirms the answer on this machine's kernel: goodness race FILE.
     #[arg(long, value_name = "FILE.toml")]
     race: Option<PathBuf>,
-    /// Write the result as JSON (schema goodness.tune/1); `-` for standard output.
-    #[arg(long, value_name = "FILE")]
+    /// Write the result as JSON (schema goodness.tune/1); without FILE, or with `-`, to standard output.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     json: Option<PathBuf>,
     /// Write a self-contained page.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    #[command(flatten)]
+    quiet: Quiet,
     #[command(flatten)]
     tables: Tables,
     #[command(flatten)]
@@ -98,6 +101,7 @@ impl Tune {
     /// # Errors
     /// Bad input, files that cannot be written, faults and violations.
     pub fn run(&self) -> Result<u8, Failure> {
+        self.quiet.begin();
         self.tables.check()?;
         let files = [(&self.json, "--json"), (&self.html, "--html"), (&self.race, "--race")];
         let files = [&files[..], &self.tables.asked()].concat();

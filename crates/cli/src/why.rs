@@ -4,6 +4,7 @@ use crate::failure::{Failure, exit};
 use crate::input::{self, InputOptions};
 use crate::output;
 use crate::tables::Tables;
+use crate::verbosity::Quiet;
 use crate::watching::watch;
 use crate::words;
 use clap::Args;
@@ -68,9 +69,11 @@ pub struct Why {
     /// Show all causes, and the whole chain of each latency.
     #[arg(short, long)]
     verbose: bool,
-    /// Write the answer as JSON (schema goodness.why/1); `-` for standard output.
+    /// Write the answer as JSON (schema goodness.why/1); without FILE, or with `-`, to standard output.
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     json: Option<PathBuf>,
+    #[command(flatten)]
+    quiet: Quiet,
     #[command(flatten)]
     tables: Tables,
     #[command(flatten)]
@@ -83,6 +86,7 @@ impl Why {
     /// # Errors
     /// Bad input, files that cannot be written, faults and violations.
     pub fn run(&self) -> Result<u8, Failure> {
+        self.quiet.begin();
         let named = self.input.as_deref().unwrap_or(shipped::DEFAULT);
         self.tables.check()?;
         let asked = self.tables.asked();
