@@ -14,7 +14,7 @@ fn the_answer_comes_first_fits_a_terminal_and_has_its_files() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let said = text(&output.stdout);
     let first = said.lines().next().unwrap_or_default();
-    assert!(first.starts_with("eevdf:base_slice=") && first.contains("us cuts wakeup latency p99 from"), "{said}");
+    assert!(first.starts_with("eevdf:base_slice=") && first.contains("us cuts p99 wake-up latency from"), "{said}");
     assert!(said.lines().count() <= 22 && said.lines().all(|line| line.chars().count() <= 80), "{said}");
     let read = |name: &str| std::fs::read_to_string(here.path().join(name)).expect(name);
     let result: Value = serde_json::from_str(&read("t.json")).expect("JSON");

@@ -404,7 +404,7 @@ pub(crate) mod tests {
         let mut tuning = found();
         (tuning.answer, tuning.best) = (Answer::Stopped, Some("base_slice=700us".into()));
         let said = tuning.worded();
-        assert!(said.contains("best so far is base_slice=700us (40.0 % lower in the search)"), "{said}");
+        assert!(said.contains("best so far is base_slice=700us (40 % lower in the search)"), "{said}");
         assert!(said.contains("not scored") && tuning.is_undecided());
         assert!(tuning.commands().is_empty());
     }

@@ -167,7 +167,7 @@ mod tests {
         }
         let text = render(&found(), 80, false);
         let first = text.lines().next().unwrap();
-        assert!(first.starts_with("base_slice=700us cuts wakeup latency p99 from 14 ms to 8.40 ms"), "{text}");
+        assert!(first.starts_with("base_slice=700us cuts p99 wake-up latency from 14 ms to 8.40 ms"), "{text}");
         assert!(text.contains("Apply:  echo") && text.contains("redis.nice flat"), "{text}");
     }
 
