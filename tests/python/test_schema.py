@@ -55,6 +55,8 @@ WRITES: list[tuple[str, list[str]]] = [
     ("verify-1", ["verify", "apache-ab-c4-1cpu", "--json"]),
     ("diff-1", ["diff", "mixed:duration=300ms", "-p", "eevdf", "-p", "rr", "--runs", "2", "--json", "-"]),
     ("teach-1", ["teach", "A:0:8 B:1:4", "-p", "rr", "--json", "-"]),
+    ("why-1", ["why", "examples/09-priority-inversion.toml", "--json", "-"]),
+    ("why-1", ["why", "redis-benchmark-8", "--json", "-"]),
     ("summary-1", ["summarise", "apache-ab-c4-1cpu", "--json"]),
     ("study-1", ["study", "travis-1998", "--quick", "--runs", "2", "--json"]),
     ("tune-1", ["tune", "mixed:duration=300ms", "--over", "base_slice=0.7ms..12ms", "--runs", "3", "--json", "-"]),

@@ -28,6 +28,7 @@ TABLES = {
     "Verification": ["metrics"],
     "Study": ["rows"],
     "SweepSummary": ["effects", "responses", "places"],
+    "Tuning": ["candidates"],
 }
 NAMES = [f"{of}.{name}" for of, names in TABLES.items() for name in names]
 
@@ -55,6 +56,7 @@ def table(request: pytest.FixtureRequest, recorded: g.Comparison) -> g.Table:
         "Verification": lambda: g.verify("apache-ab-c4-1cpu"),
         "Study": lambda: g.study(Path(__file__).parents[2] / "examples/06-a-textbook-table", runs=2, quick=True),
         "SweepSummary": lambda: request.getfixturevalue("swept"),
+        "Tuning": lambda: g.tune("mixed:duration=300ms", ["base_slice=0.7ms..12ms"], runs=3),
     }
     made = getattr(givers[of](), name)
     table: g.Table = made(0) if name == "schedule" else made

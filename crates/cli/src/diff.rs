@@ -110,13 +110,21 @@ impl Diffing {
     }
 
     fn of_results(&self, a: &str, b: &str) -> Result<Diff, Failure> {
+        let ignored = self.policy.len() > 1 || !self.arm.is_empty() || !self.elevator.is_empty();
+        if ignored || self.against.is_some() || self.save.is_some() {
+            return Err(Failure::usage(
+                "two results are compared as they are; only one -p can choose a policy of them",
+            ));
+        }
         let [of_a, of_b] = [a, b].map(|path| diff::read(Path::new(path)));
         let diff = diff::results((a, &of_a?), (b, &of_b?), self.policy.first().map(String::as_str))?;
         self.deliver(diff)
     }
 
     fn of_recordings(&self, [a, b]: [&String; 2]) -> Result<Diff, Failure> {
-        if !(self.policy.is_empty() && self.arm.is_empty() && self.against.is_none() && self.save.is_none()) {
+        if !(self.policy.is_empty() && self.arm.is_empty() && self.against.is_none() && self.save.is_none())
+            || !self.elevator.is_empty()
+        {
             let remedy = "for arms, name one input; for results, two files of goodness compare --json";
             return Err(Failure::usage(format!("two recordings are compared as they were made; {remedy}")));
         }
@@ -151,6 +159,10 @@ impl Diffing {
     }
 
     fn of_history(&self, input: &str, work: &Work, contenders: Vec<Contender>) -> Result<Option<Diff>, Failure> {
+        let files = [&self.json, &self.html, &self.junit].into_iter().chain(self.tables.asked().map(|it| it.0));
+        if self.against.is_none() && (!self.fail_if.is_empty() || files.flatten().next().is_some()) {
+            return Err(Failure::usage("nothing is compared while a result is saved; name a saved one with --against"));
+        }
         let history = |name: &Option<String>| name.as_deref().map(|it| Saved::named(&self.results, it)).transpose();
         let (against, save) = (history(&self.against)?, history(&self.save)?);
         let before = against.map(|it| it.latest(&work.about)).transpose()?;

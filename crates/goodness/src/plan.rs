@@ -322,8 +322,16 @@ impl<'a> Plan<'a> {
         let (job, Ready { machine, work, tasks, seed }) = (self.first_job(), ready);
         let Contender { policy, elevator, .. } = job.contender;
         let (machine, elevator) = (&machine, elevator.as_ref());
-        simulation::run(Trial { policy, elevator, machine, work, seed, recorder: None, fifths: None, beside })
-            .map_err(|fault| self.refusal(&fault, &tasks, &job))
+        let trial = Trial { policy, elevator, machine, work, seed, recorder: None, fifths: None, beside };
+        let run = simulation::run(trial).map_err(|fault| self.refusal(&fault, &tasks, &job))?;
+        if let Some(found) = run.checked.violations.first() {
+            let violated = Refusal::violated(format!("{}: {}", found.checker, found.sentence));
+            return Err(violated.again(self.again(&job)));
+        }
+        if !self.may_end_waiting {
+            standstill::refuse_deadlock(job.source, &tasks, &run.outcome, || self.again(&job))?;
+        }
+        Ok(run)
     }
 
     /// The window of the recording, if `job` is held against one.

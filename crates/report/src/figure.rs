@@ -102,7 +102,11 @@ pub fn ratio_interval([low, high]: [f64; 2]) -> String {
 
 /// A ratio with two decimals, which is as precise as a comparison gets; large ratios get fewer, tiny ones more.
 fn plain_ratio(ratio: f64) -> String {
-    if (0.1..10.0).contains(&ratio.abs()) { format!("{ratio:.2}") } else { digits(ratio) }
+    match ratio.abs() {
+        size if (0.1..10.0).contains(&size) => format!("{ratio:.2}"),
+        size if ratio == 0.0 || (1e-4..1e6).contains(&size) => digits(ratio),
+        _ => format!("{ratio:.0e}"),
+    }
 }
 
 /// A share as a percentage: `7.3 %`.

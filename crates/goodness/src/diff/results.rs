@@ -29,6 +29,9 @@ pub fn results(a: (&str, &Report), b: (&str, &Report), label: Option<&str>) -> R
     diff.samples =
         format!("{} and {} runs, {}", a.count(), b.count(), if is_paired { "paired by seed" } else { "not paired" });
     diff.metrics = judge::judge(rows(&a, &b), pairing);
+    if diff.metrics.is_empty() {
+        return Err(Refusal::usage(format!("{} and {} measure nothing in common", a.name, b.name)));
+    }
     diff.tasks = tasks(a.policy, b.policy);
     diff.notes.extend(notes(&a, &b, is_paired));
     diff.conclude();

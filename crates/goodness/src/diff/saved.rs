@@ -48,7 +48,11 @@ impl Saved {
                 Err(why) => return Err(failed(why)),
             }
         };
-        atomic::write_with(&path, |out| json::write(report, out)).map_err(Refusal::failed)?;
+        if let Err(why) = atomic::write_with(&path, |out| json::write(report, out)) {
+            // An empty file would end each later search.
+            let _ = fs::remove_file(&path);
+            return Err(Refusal::failed(why));
+        }
         Ok(path)
     }
 
@@ -65,6 +69,10 @@ impl Saved {
         };
         for number in numbers {
             let path = self.file(number);
+            // A process that was killed has reserved it.
+            if fs::metadata(&path).is_ok_and(|it| it.len() == 0) {
+                continue;
+            }
             let report = read(&path)?;
             if is_of_input(&report.input) {
                 return Ok((path, report));

@@ -290,7 +290,7 @@ impl Tuning<'_> {
         let finalists = std::iter::once(DEFAULT).chain(self.finalists(search));
         let contenders: Vec<_> = finalists.map(|it| search.candidates[it].contender.clone()).collect();
         let held_out = self.effort.held_out;
-        let last = Final { inputs, seed: self.seed + HELD_OUT, first: 0, runs: held_out };
+        let last = Final { inputs, seed: self.seed.wrapping_add(HELD_OUT), first: 0, runs: held_out };
         let all = AtomicU64::new(0);
         let rounds = self.rounds();
         let before = bench.runs.load(Ordering::Relaxed);

@@ -34,7 +34,7 @@ impl Tuning<'_> {
             objective: self.objective_as_told(),
             guards: self.guards.iter().map(|it| it.text.clone()).collect(),
             seed: self.seed,
-            held_out_seed: self.seed + HELD_OUT,
+            held_out_seed: self.seed.wrapping_add(HELD_OUT),
             held_out_runs: self.effort.held_out,
             error: None,
             trust: None,

@@ -39,7 +39,7 @@ pub(super) fn check(run: Explained, found: &Found, part: &Part) -> Check {
             let gone = 1.0 - without / with.max(1.0);
             let expected = part.share * removal.part;
             let verdict = match gone {
-                gone if gone >= expected - AGREES => "holds",
+                gone if gone >= (expected - AGREES).max(expected * PARTLY) => "holds",
                 gone if gone >= expected * PARTLY => "partly",
                 _ => "fails",
             };

@@ -35,13 +35,18 @@ struct Completion {
     is_write: bool,
 }
 
+/// Requests that are remembered, at least. A choice.
+const FEWEST_KEPT: usize = 1_024;
+
 /// The disks of a run.
 #[derive(Debug, Default)]
 pub(super) struct Disks {
     keep: Span,
     completions: BTreeMap<DiskId, VecDeque<Completion>>,
-    /// When the device got each request.
-    issued: BTreeMap<(DiskId, RequestId), Time>,
+    /// When the device got each request, and when it completed it.
+    issued: BTreeMap<(DiskId, RequestId), (Time, Option<Time>)>,
+    /// Number of requests at which old ones are forgotten.
+    most: usize,
 }
 
 impl Disks {
@@ -53,8 +58,9 @@ impl Disks {
     /// Follows an event; returns the submitter and the stations of an I/O that is done and that the device had.
     pub fn follow(&mut self, at: Time, event: &IoEvent) -> Option<(TaskId, IoTimes)> {
         match event.stage {
-            IoStage::Issued => drop(self.issued.insert((event.disk, event.request), at)),
+            IoStage::Issued => drop(self.issued.insert((event.disk, event.request), (at, None))),
             IoStage::Completed => {
+                self.complete(at, (event.disk, event.request));
                 let all = self.completions.entry(event.disk).or_default();
                 while all.front().is_some_and(|oldest| at.since(oldest.at) > self.keep) {
                     all.pop_front();
@@ -62,7 +68,7 @@ impl Disks {
                 all.push_back(Completion { at, by: event.submitter, is_write: event.op == Operation::Write });
             }
             IoStage::Done => {
-                let issued = *self.issued.get(&(event.disk, event.request))?;
+                let (issued, _) = *self.issued.get(&(event.disk, event.request))?;
                 let queued = Time(at.0.saturating_sub(event.span.0));
                 let first = self.served_first(event.disk, queued, issued);
                 return Some((TaskId(event.submitter.0), IoTimes { queued, issued, first }));
@@ -70,6 +76,18 @@ impl Disks {
             _ => {}
         }
         None
+    }
+
+    /// Forgets requests that were completed long ago, each time that their number has doubled.
+    fn complete(&mut self, at: Time, request: (DiskId, RequestId)) {
+        if let Some((_, completed)) = self.issued.get_mut(&request) {
+            *completed = Some(at);
+        }
+        if self.issued.len() > self.most {
+            let keep = self.keep;
+            self.issued.retain(|_, (_, completed)| completed.is_none_or(|it| at.since(it) <= keep));
+            self.most = FEWEST_KEPT.max(2 * self.issued.len());
+        }
     }
 
     fn served_first(&self, disk: DiskId, queued: Time, issued: Time) -> ServedFirst {

@@ -246,3 +246,40 @@ impl<F: FnMut(Explained)> Observer for Blame<F> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A hog runs alone through many ticks; then a sleeper waits for a part of a millisecond, and its CPU is charged for
+    /// the pick at the switch.
+    fn ticking() -> Vec<(Time, Event)> {
+        let (cpu, hog, sleeper) = (CpuId(0), TaskId(0), TaskId(1));
+        let us = |at: u64| Time(at * 1_000);
+        let host = |at, kind, span| (us(at), Event::Overhead { cpu, kind, span: Span(span) });
+        let switch = |at, prev, next| (us(at), Event::Switch { cpu, prev, off: Off::Preempted, next });
+        let wake =
+            |at, task| (us(at), Event::Wakeup { task, waker: None, cpu, from: goodness_core::WakeSource::Interrupt });
+        let mut events = vec![wake(0, hog), switch(0, None, Some(hog))];
+        events.extend((1..10).map(|tick| host(tick * 1_000, Overhead::Tick, 2_000)));
+        events.extend([
+            wake(9_500, sleeper),
+            host(10_000, Overhead::Tick, 2_000),
+            host(10_000, Overhead::Search, 3_000),
+        ]);
+        events.push(switch(10_000, Some(hog), Some(sleeper)));
+        events
+    }
+
+    #[test]
+    fn ticks_do_not_hide_who_runs() {
+        let subjects = vec![Subject::default(); 2];
+        let late = Late { task: TaskId(1), from: Time(9_500_000), to: Time(10_000_000), is_open: false };
+        let mut explained = Vec::new();
+        let mut blame = Blame::new(1, &subjects, (Of::Wakeups, &[late]), |it| explained.push(it));
+        ticking().iter().for_each(|(at, event)| blame.observe(*at, event));
+        blame.finish();
+        let causes: Vec<(Cause, Span)> = explained[0].segments.iter().map(|it| (it.cause, it.span)).collect();
+        assert_eq!(causes, [(Cause::Behind(TaskId(0)), Span(500_000))]);
+    }
+}

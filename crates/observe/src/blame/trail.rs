@@ -46,9 +46,9 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// True if it belongs to the chain of its CPU.
-    fn is_of_cpu(&self) -> bool {
-        matches!(self.what, What::Runs | What::Idles | What::Spends(..))
+    /// True if it says what its CPU does from here on; work of the host does not.
+    fn is_state_of_cpu(&self) -> bool {
+        matches!(self.what, What::Runs | What::Idles)
     }
 }
 
@@ -60,6 +60,11 @@ struct Chain {
 }
 
 const EMPTY: Chain = Chain { last: NONE, dropped: None };
+
+/// A CPU before its first event.
+const fn idle(cpu: CpuId) -> Entry {
+    Entry { at: Time::ZERO, task: NOBODY, cpu, what: What::Idles, before: NONE, cpu_before: NONE }
+}
 
 /// The entries, and the ends of the chains.
 #[derive(Debug)]
@@ -82,7 +87,7 @@ impl Trail {
             first: 0,
             keep,
             tasks: Vec::new(),
-            cpus: vec![EMPTY; cpus],
+            cpus: (0..cpus as u32).map(|cpu| Chain { last: NONE, dropped: Some((0, idle(CpuId(cpu)))) }).collect(),
             busy_until: vec![Time::ZERO; cpus],
         }
     }
@@ -98,7 +103,7 @@ impl Trail {
     fn drop_oldest(&mut self) {
         let Some(entry) = self.entries.pop_front() else { return };
         let dropped = Some((self.first, entry));
-        if entry.is_of_cpu() {
+        if entry.is_state_of_cpu() {
             self.cpus[entry.cpu.index()].dropped = dropped;
         }
         if entry.task != NOBODY {
@@ -122,9 +127,10 @@ impl Trail {
         self.entry(seq).or_else(|| dropped(self.tasks.get(task.index())?, seq))
     }
 
-    /// An entry of `cpu`, likewise.
+    /// An entry of `cpu`; of those that were dropped, the one that says what the CPU did then. `None` if it is not known.
     pub fn on_cpu(&self, cpu: CpuId, seq: Seq) -> Option<&Entry> {
-        self.entry(seq).or_else(|| dropped(self.cpus.get(cpu.index())?, seq))
+        let state = || self.cpus.get(cpu.index())?.dropped.as_ref().filter(|(it, _)| seq != NONE && *it <= seq);
+        self.entry(seq).or_else(|| state().map(|(_, entry)| entry))
     }
 
     fn entry(&self, seq: Seq) -> Option<&Entry> {

@@ -147,13 +147,17 @@ impl Walk<'_> {
         }
         let (mut states, mut host) = (Vec::new(), Vec::new());
         let (mut seq, mut end) = (*cursor, to);
-        while end > from {
+        loop {
             let Some(entry) = self.trail.on_cpu(cpu, seq) else {
                 // CPUs idle before their first event.
                 let is = if seq == NONE { Doing::Idles } else { Doing::Unknown };
-                states.push(Piece { from, to: end, is });
+                states.extend((end > from).then_some(Piece { from, to: end, is }));
                 break;
             };
+            // The work of the host at a switch is told before the switch.
+            if end <= from && !matches!(entry.what, What::Spends(_, until) if until > from) {
+                break;
+            }
             seq = entry.cpu_before;
             let is = match entry.what {
                 What::Spends(kind, until) => {

@@ -1,7 +1,7 @@
 //! Conditions under which a comparison fails: `request_latency_p99 > +5%`.
 
 use super::sentence::change;
-use super::{Diff, Difference, Finding, Gate, Outcome, Verdict};
+use super::{Diff, Difference, Finding, Gate, Kind, Outcome, Verdict};
 use goodness_core::spelling::suggest;
 use goodness_observe::METRICS;
 
@@ -53,6 +53,12 @@ impl Condition {
     pub fn decide(&self, diff: &Diff) -> Gate {
         let (outcome, because) = match &self.what {
             What::Difference if diff.verdict == Verdict::Different => (Outcome::Fails, "There is a difference.".into()),
+            // Results have no first decision: only equal values show that there is none.
+            What::Difference
+                if diff.kind == Kind::Results && !diff.metrics.iter().all(|it| it.finding == Finding::Equal) =>
+            {
+                (Outcome::Inconclusive, "Values differ, but not beyond chance.".into())
+            }
             What::Difference => (Outcome::Holds, "There is no difference.".into()),
             What::Change { metric, above, ratio } => match diff.metrics.iter().find(|it| it.name == *metric) {
                 Some(it) => (outcome(it, *above, *ratio), format!("{metric} changed by {}.", change(it))),

@@ -24,7 +24,7 @@ pub fn text(why: &Why, width: u16, is_long: bool) -> String {
         "{}{by}: {} {}, mean {}, p99 {}, worst {}",
         figure::printable(&why.input),
         why.count,
-        why.whom,
+        figure::printable(&why.whom),
         figure::time(why.mean_ns),
         figure::time(why.p99_ns),
         figure::time(why.worst_ns)
@@ -35,7 +35,7 @@ pub fn text(why: &Why, width: u16, is_long: bool) -> String {
     levers(why, &mut out);
     worst(why, width, is_long, &mut out);
     for note in &why.notes {
-        let _ = writeln!(out, "{}", table::wrapped("note: ", note, width, "  "));
+        let _ = writeln!(out, "{}", table::wrapped("note: ", &figure::printable(note), width, "  "));
     }
     out
 }
@@ -47,12 +47,18 @@ fn others(count: usize) -> String {
 
 /// The main cause in one sentence.
 fn headline(why: &Why) -> String {
-    let Some(main) = why.tail.parts.first() else { return format!("Nothing is late: no {}.", why.whom) };
+    let Some(main) = why.tail.parts.first() else {
+        return format!("Nothing is late: no {}.", figure::printable(&why.whom));
+    };
     let rule = main.rule.as_ref().filter(|_| main.cause != "throttled");
     let rule = rule.map_or_else(String::new, |rule| format!("; the rule: {}", in_general(&rule.name)));
     let check = why.checks.iter().find(|it| it.cause == main.cause && it.culprit == main.culprit);
     let check = check.map_or_else(String::new, |check| match (check.verdict.as_str(), check.gone) {
         ("fails", Some(_)) => " The check does not confirm it.".into(),
+        (_, Some(gone)) if gone <= 0.0 => String::new(),
+        (_, Some(gone)) if main.cause == "computing" => {
+            format!(" With half of it they are {} shorter.", figure::percent(Some(gone)))
+        }
         (_, Some(gone)) => format!(" Without it they are {} shorter.", figure::percent(Some(gone))),
         _ => String::new(),
     });
@@ -88,12 +94,12 @@ fn checks(checks: &[Check], width: u16, out: &mut String) {
         let text = match check.without_ns {
             Some(without) => format!(
                 "{}: {} to {}, {}",
-                check.removed,
+                figure::printable(&check.removed),
                 figure::show(Some(check.with_ns), "ns"),
                 figure::show(Some(without), "ns"),
                 check.because
             ),
-            None => format!("{}: {}", check.removed, check.because),
+            None => format!("{}: {}", figure::printable(&check.removed), check.because),
         };
         let verdict = if check.without_ns.is_some() { &check.verdict } else { "open" };
         let _ = writeln!(out, "{}", table::wrapped(&format!("{verdict:>8}  "), &text, width, "            "));
@@ -160,6 +166,7 @@ fn brief(first: &Joined, length: u64) -> String {
     let share = figure::percent(Some(first.total as f64 / length.max(1) as f64));
     match (first.link.cause.as_str(), &first.link.culprit) {
         ("throttled", Some(group)) => format!(": {share} throttled, group {}", figure::name(&group.name)),
+        ("scheduler", Some(kind)) => format!(": {share} scheduler, {}", kind.name),
         (_, Some(who)) => format!(": {share} behind {}", figure::name(&who.name)),
         (cause, None) => format!(": {share} {}", cause.replace('_', " ")),
     }
