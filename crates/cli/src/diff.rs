@@ -122,9 +122,8 @@ impl Diffing {
     }
 
     fn of_recordings(&self, [a, b]: [&String; 2]) -> Result<Diff, Failure> {
-        if !(self.policy.is_empty() && self.arm.is_empty() && self.against.is_none() && self.save.is_none())
-            || !self.elevator.is_empty()
-        {
+        let is_of_arms = !(self.policy.is_empty() && self.arm.is_empty() && self.elevator.is_empty());
+        if is_of_arms || self.against.is_some() || self.save.is_some() {
             let remedy = "for arms, name one input; for results, two files of goodness compare --json";
             return Err(Failure::usage(format!("two recordings are compared as they were made; {remedy}")));
         }
