@@ -251,8 +251,8 @@ impl<F: FnMut(Explained)> Observer for Blame<F> {
 mod tests {
     use super::*;
 
-    /// A hog runs alone through many ticks; then a sleeper waits for a part of a millisecond, and its CPU is charged for
-    /// the pick at the switch.
+    /// A hog runs alone through many ticks; then a sleeper waits for a part of a millisecond, and its CPU is charged
+    /// for the pick at the switch.
     fn ticking() -> Vec<(Time, Event)> {
         let (cpu, hog, sleeper) = (CpuId(0), TaskId(0), TaskId(1));
         let us = |at: u64| Time(at * 1_000);

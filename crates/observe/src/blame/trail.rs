@@ -127,7 +127,8 @@ impl Trail {
         self.entry(seq).or_else(|| dropped(self.tasks.get(task.index())?, seq))
     }
 
-    /// An entry of `cpu`; of those that were dropped, the one that says what the CPU did then. `None` if it is not known.
+    /// An entry of `cpu`; of those that were dropped, the one that says what the CPU did then. `None` if that is not
+    /// known.
     pub fn on_cpu(&self, cpu: CpuId, seq: Seq) -> Option<&Entry> {
         let state = || self.cpus.get(cpu.index())?.dropped.as_ref().filter(|(it, _)| seq != NONE && *it <= seq);
         self.entry(seq).or_else(|| state().map(|(_, entry)| entry))
