@@ -21,6 +21,7 @@ __all__ = [
     "SweepSummary",
     "Table",
     "Task",
+    "Tuning",
     "Verification",
     "Work",
     "check_contract",
@@ -30,6 +31,7 @@ __all__ = [
     "listed",
     "open_work",
     "study",
+    "tune",
     "verify",
 ]
 
