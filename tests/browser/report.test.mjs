@@ -89,7 +89,7 @@ test("on a phone the answer with its trust stands on the first screen, and detai
   const { page } = await open({ viewport: { width: 390, height: 844 }, folded: true });
   const box = await page.locator("#conclusion").boundingBox();
   assert.ok(box.y + box.height <= 844, `it ends at ${box.y + box.height} px`);
-  assert.match(await page.locator("#conclusion").textContent(), / cuts p99 .*replay error 28\s%/);
+  assert.match(await page.locator("#conclusion").textContent(), / cuts p99 .*replay error, 28\s%/);
   for (const folded of ["#metrics-table", "#task-table", "#reproduce-box"])
     assert.equal(await page.locator(folded).isVisible(), false, folded);
   await page.click("nav a[href='#tasks']");

@@ -19,11 +19,35 @@ pub fn change(ratio: f64) -> String {
     }
 }
 
-/// The change, and its interval in brackets if `of` says enough: `10 % lower (26 % lower … 9 % higher)`.
+/// The change, and its 95 % interval in brackets: `10 % lower (95 %: 26 % lower to 9 % higher)`.
 #[must_use]
 pub fn change_within(ratio: f64, interval: Option<[f64; 2]>, units: &str) -> String {
-    let within = interval.map_or_else(String::new, |it| format!(" ({})", change_interval(it, units)));
+    let within = interval.map_or_else(String::new, |it| format!(" (95 %: {})", interval_in_words(it, units)));
     format!("{}{within}", change(ratio))
+}
+
+/// The interval of a change in a sentence: `26 % lower to 9 % higher`, `38 to 43 % lower`, `too few runs`.
+#[must_use]
+pub fn interval_in_words(ends: [f64; 2], units: &str) -> String {
+    let [low, high] = ends;
+    if tells_nothing(ends) {
+        return format!("too few {units}");
+    }
+    let [near, far] = if high <= 1.0 { [high, low] } else { [low, high] };
+    match (size(near), size(far)) {
+        (None, None) => "unchanged".into(),
+        (Some(near), Some(far)) if low > 1.0 || high < 1.0 => {
+            let shared = [" %", "×"].into_iter().find(|unit| near.ends_with(unit) && far.ends_with(unit));
+            let near = shared.map_or(near.as_str(), |unit| near.trim_end_matches(unit));
+            format!("{near} to {far} {}", direction(low.min(high)))
+        }
+        _ => format!("{} to {}", change(near), change(far)),
+    }
+}
+
+/// True if the interval leaves all open.
+fn tells_nothing([low, high]: [f64; 2]) -> bool {
+    !(low > 0.0 && high.is_finite()) || low < 1.0 && high > 1.0 && high / low >= LARGEST
 }
 
 /// The interval of a change: `−26…+9 %`, `2.1…4.4× higher`, `12× lower … 3× higher`. If it tells nothing, `too few`
@@ -31,8 +55,7 @@ pub fn change_within(ratio: f64, interval: Option<[f64; 2]>, units: &str) -> Str
 #[must_use]
 pub fn change_interval([low, high]: [f64; 2], units: &str) -> String {
     let is_mixed = low < 1.0 && high > 1.0;
-    let tells_nothing = !(low > 0.0 && high.is_finite()) || is_mixed && high / low >= LARGEST;
-    if tells_nothing {
+    if tells_nothing([low, high]) {
         return format!("too few {units}");
     }
     if low > 1.0 / FACTOR && high < FACTOR || is_mixed && low > 1.0 / MIXED && high < MIXED {
@@ -101,7 +124,19 @@ mod tests {
         assert_eq!(said(0.001_38, 0.001_46), "680× … 720× lower");
         assert_eq!(said(0.77, 2.4), "−23…+140 %");
         assert_eq!(said(0.08, 3.0), "13× lower … 3.0× higher");
-        assert_eq!(change_within(0.9, Some([0.74, 1.09]), "runs"), "10 % lower (−26…+9 %)");
+    }
+
+    #[test]
+    fn an_interval_in_a_sentence_names_its_directions() {
+        let said = |low, high| interval_in_words([low, high], "runs");
+        assert_eq!(said(0.74, 1.09), "26 % lower to 9.0 % higher");
+        assert_eq!(said(0.57, 0.62), "38 to 43 % lower");
+        assert_eq!(said(2.1, 4.44), "2.1 to 4.4× higher");
+        assert_eq!(said(1.5, 4.44), "50 % to 4.4× higher");
+        assert_eq!(said(0.996, 1.0), "unchanged to 0.4 % lower");
+        assert_eq!(said(1.0, 1.0), "unchanged");
+        assert_eq!(said(3e-47, 3e46), "too few runs");
+        assert_eq!(change_within(0.9, Some([0.74, 1.09]), "runs"), "10 % lower (95 %: 26 % lower to 9.0 % higher)");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The conclusion in one sentence: the policy that changes the ranking metric, by how much, at what cost, and whether
 //! that can be trusted.
 
-use crate::change::{change, change_interval, change_within};
+use crate::change::{change, change_within, interval_in_words};
 use crate::figure::{self, printable};
 use crate::model::{Better, InputKind, MetricSummary, PolicyReport, Report, Sampling, Verdict};
 use goodness_observe::title;
@@ -80,7 +80,8 @@ impl Report {
         let found = fidelity.metrics.iter().find(|it| it.name == metric);
         let error = found.and_then(|it| it.error).map(short_percent)?;
         let is_kept = self.trust.is_some() && found.is_some_and(|it| it.keeps_promise() == Some(true));
-        Some(format!("replay error {error}{}", if is_kept { ": trusted" } else { "" }))
+        let trusted = if is_kept { "trusted: " } else { "" };
+        Some(format!("{trusted}the interval includes the replay error, {error}"))
     }
 
     /// What the runs say about `metric`, without a full stop. `None` if there is nothing to say.
@@ -109,30 +110,19 @@ impl Report {
     fn won(&self, metric: &str, reference: usize, better: &[usize]) -> String {
         let best = &self.policies[better[0]];
         let reference = &self.policies[reference];
-        let change = reference.metric(metric).zip(best.metric(metric)).map(|(from, to)| self.improvement(from, to));
+        let label = &self.labels()[self.policies.iter().position(|it| it.is_reference).unwrap_or_default()];
+        let both = reference.metric(metric).zip(best.metric(metric));
+        let change = both.map(|(from, to)| improvement(from, label, to, self.units()));
         let mut parts = vec![format!("{} {}", self.labels()[better[0]], change.unwrap_or_default())];
         let beside: Vec<&str> = BESIDE.into_iter().filter(|name| *name != metric).collect();
         parts.extend(beside.iter().filter_map(|name| self.beside(name, reference, best)));
-        parts.extend(self.costs(best, &beside));
+        parts.extend(self.costs(reference, best, &beside));
         match better.len() - 1 {
             0 => {}
             1 => parts.push(format!("one more {} is better, too", self.row())),
             others => parts.push(format!("{others} more {} are better, too", self.rows())),
         }
         parts.join("; ")
-    }
-
-    /// `cuts p99 wake-up latency from 5.84 ms to 8.29 µs (8.1 to 8.5 µs, about 700× lower)`.
-    fn improvement(&self, from: &MetricSummary, to: &MetricSummary) -> String {
-        let verb = if to.better == Better::Higher { "raises" } else { "cuts" };
-        let [before, after] = [from, to].map(|it| figure::show(it.value, &to.unit));
-        let versus = to.vs_reference;
-        let within = versus.and_then(|it| it.ci95).map(|ends| interval(from, to, ends, self.units()));
-        let far = versus.and_then(|it| it.ratio).filter(|ratio| *ratio >= FACTOR || *ratio <= 1.0 / FACTOR);
-        let far = far.map(|ratio| format!("about {}", change(ratio)));
-        let known = within.into_iter().chain(far).collect::<Vec<_>>().join(", ");
-        let known = if known.is_empty() { known } else { format!(" ({known})") };
-        format!("{verb} {} from {before} to {after}{known}", title(&to.name))
     }
 
     /// The change of another figure: `throughput unchanged`, `56 % more context switches`.
@@ -163,19 +153,22 @@ impl Report {
         })
     }
 
-    /// The metrics in which `policy` is worse than the reference, without those already `named`.
-    fn costs(&self, policy: &PolicyReport, named: &[&str]) -> Option<String> {
+    /// The metrics in which `policy` is worse than `reference`, without those already `named`.
+    fn costs(&self, reference: &PolicyReport, policy: &PolicyReport, named: &[&str]) -> Option<String> {
         let is_cost = |name: &&str| {
             !named.contains(name)
                 && !name.starts_with("scheduler_share")
                 && verdict(policy, name) == Some(Verdict::Worse)
         };
-        let names: Vec<String> = self.metric_names_by_weight().into_iter().filter(is_cost).map(title).collect();
-        match names.len() {
-            0 => None,
-            few if few <= COSTS_SHOWN => Some(format!("worse in {}", names.join(" and "))),
-            many => Some(format!("worse in {} and {} more", names[..COSTS_SHOWN].join(", "), many - COSTS_SHOWN)),
-        }
+        let names: Vec<&str> = self.metric_names_by_weight().into_iter().filter(is_cost).collect();
+        let shown = names.iter().take(COSTS_SHOWN).map(|name| {
+            let [from, to] = [reference, policy].map(|it| it.metric(name).map_or_else(String::new, figure::of));
+            format!("{} {to} instead of {from}", title(name))
+        });
+        let shown: Vec<String> = shown.collect();
+        let more = names.len() - shown.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        (!shown.is_empty()).then(|| format!("worse: {}{more}", shown.join(", ")))
     }
 
     fn nothing_better(&self, metric: &str, reference: usize) -> String {
@@ -195,7 +188,7 @@ impl Report {
             return match others.len() {
                 1 => format!("Undecided: {} may be better or worse than {asked}: {near}", labels[*first]),
                 all => format!(
-                    "Undecided: none of {all} {} differs from {asked} beyond doubt; the best, {}, is {near}",
+                    "Undecided: none of the {all} other {} is shown to differ from {asked}; the best, {}, is {near}",
                     self.rows(),
                     labels[*first]
                 ),
@@ -208,13 +201,26 @@ impl Report {
     }
 }
 
+/// `cuts p99 wake-up latency from 5.84 ms (eevdf) to 8.29 µs (95 %: 8.1 to 8.5 µs, about 700× lower)`.
+fn improvement(from: &MetricSummary, reference: &str, to: &MetricSummary, units: &str) -> String {
+    let verb = if to.better == Better::Higher { "raises" } else { "cuts" };
+    let [before, after] = [from, to].map(|it| figure::show(it.value, &to.unit));
+    let versus = to.vs_reference;
+    let within = versus.and_then(|it| it.ci95).map(|ends| format!("95 %: {}", interval(from, to, ends, units)));
+    let far = versus.and_then(|it| it.ratio).filter(|ratio| *ratio >= FACTOR || *ratio <= 1.0 / FACTOR);
+    let far = far.map(|ratio| format!("about {}", change(ratio)));
+    let known = within.into_iter().chain(far).collect::<Vec<_>>().join(", ");
+    let known = if known.is_empty() { known } else { format!(" ({known})") };
+    format!("{verb} {} from {before} ({reference}) to {after}{known}", title(&to.name))
+}
+
 /// The interval of an improved value: in its unit if the interval of the ratio gives that, else as a change.
 fn interval(from: &MetricSummary, to: &MetricSummary, ends: [f64; 2], units: &str) -> String {
-    let (Some(before), Some(after)) = (from.value, to.value) else { return change_interval(ends, units) };
+    let (Some(before), Some(after)) = (from.value, to.value) else { return interval_in_words(ends, units) };
     let values = ends.map(|ratio| ratio * before);
     match (values[0]..=values[1]).contains(&after) {
         true => figure::interval(Some(values), &to.unit).replace(" … ", " to ").replace('…', " to "),
-        false => change_interval(ends, units),
+        false => interval_in_words(ends, units),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The answer of a tuning in words.
 
 use super::{Answer, Finalist, Kept, Standing, Tuning};
-use crate::change::change;
+use crate::change::{change, change_within};
 use crate::figure::{self, printable};
 use crate::model::Better;
 use goodness_observe::title;
@@ -26,8 +26,8 @@ impl Tuning {
         let Some(best) = self.winner() else { return String::new() };
         let verb = if self.objective.better == Better::Higher { "raises" } else { "cuts" };
         let [from, to] = [&self.reference, &best.score].map(|it| figure::show(it.value, &self.objective.unit));
-        let interval = best.ratio_ci95.map_or_else(String::new, |it| format!(", ratio {}", figure::ratio_interval(it)));
-        let change = best.ratio.map_or_else(String::new, |ratio| format!(" ({}{interval})", change(ratio)));
+        let change =
+            best.ratio.map_or_else(String::new, |it| format!(", {}", change_within(it, best.ratio_ci95, "runs")));
         let kept = match (self.guards.is_empty(), best.guards.contains(&Kept::InSimulation)) {
             (true, _) => "",
             (false, false) => " It keeps the guards.",
@@ -35,8 +35,9 @@ impl Tuning {
         };
         let metric = self.metric();
         format!(
-            "{} {verb} {metric} from {from} to {to}{change} on {}.{kept}{}",
+            "{} {verb} {metric} from {from} ({}) to {to}{change}, on {}.{kept}{}",
             printable(&best.arm),
+            printable(&self.default),
             self.unseen(),
             self.caveat()
         )
@@ -45,15 +46,17 @@ impl Tuning {
     fn nothing(&self) -> String {
         let metric = self.metric();
         let is = |standing: Standing| self.finalists.iter().any(|it| it.standing == standing);
+        let verb = if self.objective.better == Better::Higher { "raise" } else { "lower" };
+        let own = figure::show(self.reference.value, &self.objective.unit);
         let why = if is(Standing::BelowError) && self.error.is_some() {
             let error = figure::percent(self.error);
-            format!("no setting changes {metric} for the better by more than the error of the prediction, {error}")
+            format!("no setting is shown to {verb} {metric} ({own}) by more than the error of the prediction, {error}")
         } else if is(Standing::BreaksGuard) {
-            format!("what improves {metric} breaks a guard")
+            format!("what improves {metric} ({own}) breaks a guard")
         } else {
-            format!("no setting improves {metric} by more than 1 %")
+            format!("no setting is shown to {verb} {metric} ({own}) by more than 1 %")
         };
-        format!("Nothing is better than the default: {why}.")
+        format!("Keep the default, {}: {why}.", printable(&self.default))
     }
 
     fn undecided(&self) -> String {
@@ -77,11 +80,11 @@ impl Tuning {
         }
     }
 
-    /// Runs that the search did not see.
+    /// The runs of the score.
     fn unseen(&self) -> &'static str {
         match self.held_out == self.searched {
-            true => "runs that the search did not see",
-            false => "recordings and seeds that the search did not see",
+            true => "seeds that the search did not use",
+            false => "recordings and seeds that the search did not use",
         }
     }
 
@@ -102,8 +105,7 @@ impl Tuning {
     }
 }
 
-/// ` (2.5 % lower, ratio 0.93…1.02)`.
+/// ` 2.5 % lower (95 %: 7.0 % lower to 2.0 % higher)`.
 fn may_be(finalist: &Finalist) -> String {
-    let interval = finalist.ratio_ci95.map_or_else(String::new, |it| format!(", ratio {}", figure::ratio_interval(it)));
-    finalist.ratio.map_or_else(String::new, |ratio| format!(" ({}{interval})", change(ratio)))
+    finalist.ratio.map_or_else(String::new, |it| format!(" {}", change_within(it, finalist.ratio_ci95, "runs")))
 }

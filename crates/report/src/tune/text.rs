@@ -167,14 +167,17 @@ mod tests {
         }
         let text = render(&found(), 80, false);
         let first = text.lines().next().unwrap();
-        assert!(first.starts_with("base_slice=700us cuts p99 wake-up latency from 14 ms to 8.40 ms"), "{text}");
+        assert!(
+            first.starts_with("base_slice=700us cuts p99 wake-up latency from 14 ms (eevdf:base_slice=3ms) to"),
+            "{text}"
+        );
         assert!(text.contains("Apply:  echo") && text.contains("redis.nice flat"), "{text}");
     }
 
     #[test]
     fn where_nothing_is_better_no_command_is_shown() {
         let text = render(&nothing(), 80, false);
-        assert!(text.starts_with("Nothing is better than the default: no setting changes"), "{text}");
+        assert!(text.starts_with("Keep the default, "), "{text}");
         assert!(!text.contains("Apply:"), "{text}");
     }
 

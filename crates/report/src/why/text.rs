@@ -18,7 +18,7 @@ const WORST: usize = 4;
 #[must_use]
 pub fn text(why: &Why, width: u16, is_long: bool) -> String {
     let mut out = String::new();
-    let by = why.policy.as_ref().map_or_else(String::new, |policy| format!(" under {policy}"));
+    let by = why.policy.as_ref().map_or_else(|| ", as recorded".into(), |policy| format!(" under {policy}"));
     let _ = writeln!(out, "{}", table::wrapped("", &headline(why), width, ""));
     let figures = format!(
         "{}{by}: {} {}, mean {}, p99 {}, worst {}",
