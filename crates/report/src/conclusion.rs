@@ -80,7 +80,7 @@ impl Report {
         let found = fidelity.metrics.iter().find(|it| it.name == metric);
         let error = found.and_then(|it| it.error).map(short_percent)?;
         let is_kept = self.trust.is_some() && found.is_some_and(|it| it.keeps_promise() == Some(true));
-        let trusted = if is_kept { "trusted: " } else { "" };
+        let trusted = if is_kept { "the replay is trusted, and " } else { "" };
         Some(format!("{trusted}the interval includes the replay error, {error}"))
     }
 

@@ -122,7 +122,7 @@ fn what_cannot_be_trusted_says_so_first_and_what_can_says_its_error() {
     let fidelity = Some(crate::model::Fidelity { metrics: vec![metric], ..Default::default() });
     let trusted = Report { trust: trust(TrustVerdict::Trusted, Vec::new()), fidelity, ..untrusted };
     assert!(
-        trusted.conclusion().ends_with("; trusted: the interval includes the replay error, 8 %."),
+        trusted.conclusion().ends_with("; the replay is trusted, and the interval includes the replay error, 8 %."),
         "{}",
         trusted.conclusion()
     );
@@ -178,7 +178,8 @@ fn what_a_servers_owner_asks_for_stands_beside_the_slowest_requests() {
     let said = conclusion(vec![arm(2e7, 900.0, None), arm(1e7, 1_200.0, Some(Verdict::Better))]);
     assert_eq!(
         said,
-        "a.nice=5 cuts p99 request latency from 20 ms (base) to 10 ms; throughput unchanged; 33 % more context switches."
+        "a.nice=5 cuts p99 request latency from 20 ms (base) to 10 ms; throughput unchanged; 33 % more context \
+         switches."
     );
     let mut undecided = arm(1e7, 900.0, Some(Verdict::Better));
     let versus = |verdict, ci95| Some(VsReference { ratio: Some(0.99), ci95: Some(ci95), verdict });

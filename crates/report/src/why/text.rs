@@ -57,9 +57,12 @@ fn headline(why: &Why) -> String {
         ("fails", Some(_)) => " The check does not confirm it.".into(),
         (_, Some(gone)) if gone <= 0.0 => String::new(),
         (_, Some(gone)) if main.cause == "computing" => {
-            format!(" With half of it they are {} shorter.", figure::percent(Some(gone)))
+            let gone = figure::percent(Some(gone));
+            format!(" In a simulation with half of it they are {gone} shorter.")
         }
-        (_, Some(gone)) => format!(" Without it they are {} shorter.", figure::percent(Some(gone))),
+        (_, Some(gone)) => {
+            format!(" In a simulation without this cause they are {} shorter.", figure::percent(Some(gone)))
+        }
         _ => String::new(),
     });
     let share = figure::percent(Some(main.share));
