@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// Time between two looks for signals.
 const LOOK: Duration = Duration::from_millis(50);
-/// Time that cancelled work has to end. A longer simulation ends by itself, unobserved.
+/// Time that cancelled work has to end. What takes longer, such as reading a file, ends by itself, unobserved.
 const GRACE: Duration = Duration::from_millis(200);
 
 /// Wish to end the work: of the caller, or of a part of the work.

@@ -1,7 +1,8 @@
-//! Progress on long work, on a terminal only.
+//! Progress on long work.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// True if no progress is shown.
 static SILENT: AtomicBool = AtomicBool::new(false);
@@ -29,6 +30,25 @@ pub fn bar(steps: u64, what: &'static str) -> ProgressBar {
     }
     bar.set_message(what);
     bar
+}
+
+/// A bar over `parts` of simulations, whose message says how far they are.
+pub fn simulations(parts: u64) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(parts), target(10));
+    let style = ProgressStyle::with_template("{msg} [{bar:12}] {elapsed}, about {eta} left")
+        .map(|style| style.progress_chars("=> "));
+    if let Ok(style) = style {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_secs(1));
+    bar
+}
+
+/// A line about long work, where standard error is not a terminal.
+pub fn line(said: &str) {
+    if !SILENT.load(Ordering::Relaxed) {
+        eprintln!("{said}");
+    }
 }
 
 /// As [`bar`], with the rate.

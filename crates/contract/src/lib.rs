@@ -76,7 +76,7 @@ impl Contract {
         let machine = draw_machine(&mut rng, self.cpus, self.is_unequal);
         let (work, asked) = draw_work(&mut rng, self.cpus, draw_groups(Seed(self.seed), self.cpus));
         let mut observer = (History::new(), Checkers::new(machine.cpu_count(), &Subject::all(&work)));
-        let options = Options { seed: Seed(self.seed), event_limit: EVENTS };
+        let options = Options { seed: Seed(self.seed), event_limit: EVENTS, ..Options::default() };
         let made = make(&machine, options.seed);
         let outcome = simulate_with(&machine, made, work, None, &mut observer, options).map_err(|it| it.to_string())?;
         let (history, checkers) = observer;

@@ -16,13 +16,14 @@ use crate::simulation::{self, Beside, Trial};
 use crate::standstill;
 use crate::work::Work;
 use goodness_core::{
-    Class, CpuSet, Group, Machine, Observer, PolicyEntry, Remarked, Remarks, Seed, TaskId, TaskSpec, Time, Workload,
-    WorkloadSource,
+    Class, CpuSet, Group, HORIZON_MAX, Machine, Observer, PolicyEntry, Remarked, Remarks, Seed, TaskId, TaskSpec, Time,
+    Workload, WorkloadSource,
 };
 use goodness_observe::Window;
 use goodness_report::model::Fidelity;
 use goodness_report::timeline::{Recorder, TimelineTask};
-use goodness_sim::{Blame, Fault, Options, simulate_with};
+use goodness_sim::{Blame, End, Fault, Options, simulate_with};
+use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
@@ -167,12 +168,21 @@ impl<'a> Plan<'a> {
         let (done, is_cancelled) = (AtomicU64::new(0), AtomicBool::new(false));
         let of = jobs.len() as u64;
         let results = each_job(jobs, |job| {
-            if is_cancelled.load(Ordering::Relaxed) {
+            let pulse = |at: Time, end: Option<Time>| {
+                let done = done.load(Ordering::Relaxed);
+                if watch(Progress::Simulating { done, of, at, end }).is_break() {
+                    is_cancelled.store(true, Ordering::Relaxed);
+                }
+                if is_cancelled.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            };
+            if is_cancelled.load(Ordering::Relaxed) || pulse(Time::ZERO, None).is_break() {
                 return Err(Refusal::cancelled());
             }
-            let kept = self.one(job).and_then(|run| keep(job, run).map_err(|refusal| refusal.again(self.again(job))));
+            let kept =
+                self.one(job, &pulse).and_then(|run| keep(job, run).map_err(|refusal| refusal.again(self.again(job))));
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-            if watch(Progress::Simulated { done, of }).is_break() {
+            let goes_on = !is_cancelled.load(Ordering::Relaxed);
+            if goes_on && watch(Progress::Simulated { done, of }).is_break() {
                 is_cancelled.store(true, Ordering::Relaxed);
             }
             kept
@@ -245,12 +255,13 @@ impl<'a> Plan<'a> {
         Ok(all.into_iter().max().unwrap_or_default())
     }
 
-    /// Runs one simulation.
-    fn one(&self, job: &Job) -> Result<RunResult, Refusal> {
+    /// Runs one simulation; `pulse` is told how far it is and when it ends.
+    fn one(&self, job: &Job, pulse: &dyn Fn(Time, Option<Time>) -> ControlFlow<()>) -> Result<RunResult, Refusal> {
         let Ready { machine, mut work, tasks, seed } = self.ready(job)?;
         let remarks = work.remarks.take();
         let lacks = lacks(job.contender.policy.entry(), &work);
         let groups = work.groups.clone();
+        let end = work.horizon.filter(|end| *end < Time::ZERO + HORIZON_MAX);
         let began = self.timing.then(Instant::now);
         let recorder = (job.index.is_some() && job.replication == self.first && self.timelines.slices > 0)
             .then(|| self.recorder(&machine));
@@ -262,9 +273,12 @@ impl<'a> Plan<'a> {
             seed,
             recorder,
             fifths: self.compared_window(job),
-            beside: Beside::default(),
+            beside: Beside { pulse: Some(&|at| pulse(at, end)), ..Beside::default() },
         })
         .map_err(|fault| self.refusal(&fault, &tasks, job))?;
+        if run.outcome.reason == End::Stopped {
+            return Err(Refusal::cancelled());
+        }
         if !self.may_end_waiting {
             standstill::refuse_deadlock(job.source, &tasks, &run.outcome, || self.again(job))?;
         }

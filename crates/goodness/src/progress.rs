@@ -1,5 +1,6 @@
 //! Progress messages of the library.
 
+use goodness_core::Time;
 use std::ops::ControlFlow;
 
 /// One progress message.
@@ -16,6 +17,17 @@ pub enum Progress<'a> {
         /// Simulations in all.
         of: u64,
     },
+    /// A simulation begins, at time 0, or goes on.
+    Simulating {
+        /// Simulations completed.
+        done: u64,
+        /// Simulations in all.
+        of: u64,
+        /// Simulated time that it has reached.
+        at: Time,
+        /// Simulated time at which it ends at the latest; `None` if it ends with its tasks.
+        end: Option<Time>,
+    },
     /// A tuning simulated once more.
     Raced {
         /// The round of the search, from 1; after the last one the final score.
@@ -29,8 +41,8 @@ pub enum Progress<'a> {
     },
 }
 
-/// Callback for progress messages, on the working thread. `Break` cancels: the call returns [`crate::Kind::Cancelled`]
-/// once running simulations have ended. Opening cannot be cancelled.
+/// Callback for progress messages, on the working thread. `Break` cancels: the call returns [`crate::Kind::Cancelled`],
+/// at the latest 1024 events later. Opening cannot be cancelled.
 pub type Watch<'a> = dyn Fn(Progress) -> ControlFlow<()> + Sync + 'a;
 
 /// Ignores all messages.

@@ -6,7 +6,7 @@ use goodness_block::Storage;
 use goodness_core::{Machine, MadePolicy, Observer, Seed, Span, Time, Workload};
 use goodness_observe::{ByFifth, Checked, Ending, Fifths, Measured, MetricsAndCheckers, Subject, Window};
 use goodness_report::timeline::Recorder;
-use goodness_sim::{Blame, End, Fault, Options, Outcome, simulate_with};
+use goodness_sim::{Blame, End, Fault, Options, Outcome, Pulse, simulate_with};
 
 /// Longest time that a policy without a timer leaves a CPU idle whose run queue has a task, at the end of a run. A
 /// choice: far above the cost of any switch or wake-up, far below the length of a run.
@@ -32,11 +32,13 @@ pub struct Trial<'a, 'b> {
     pub beside: Beside<'b>,
 }
 
-/// An observer beside metrics and checkers, and a policy around the one that decides.
+/// An observer beside metrics and checkers, a pulse, and a policy around the one that decides.
 #[derive(Default)]
 pub struct Beside<'b> {
     /// The observer, if any.
     pub observer: Option<&'b mut dyn Observer>,
+    /// Told now and then how far the run is, if requested.
+    pub pulse: Option<Pulse<'b>>,
     /// Makes the policy around the one that decides, if any.
     pub around: Option<Box<dyn FnOnce(MadePolicy) -> MadePolicy + 'b>>,
 }
@@ -72,7 +74,7 @@ pub fn run(trial: Trial) -> Result<Run, Fault> {
     }
     let fifths = fifths.map(|window| Fifths::new(machine.cpu_count(), window));
     let mut observer = (watch, ((recorder, fifths), beside.observer));
-    let options = Options { seed, ..Options::default() };
+    let options = Options { seed, pulse: beside.pulse, ..Options::default() };
     let made = match beside.around {
         None => policy.make(machine, seed),
         Some(around) => around(policy.make(machine, seed)),

@@ -4,6 +4,7 @@ use goodness::{
     Circumstances, Contender, Kind, OpenOptions, Plan, PolicySpec, Progress, Refusal, See, Work, open, open_recording,
     shipped, unwatched,
 };
+use goodness_core::Time;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -75,13 +76,34 @@ fn who_is_told_of_progress_can_end_it() {
     let work = work("mixed:duration=200ms");
     let plan = Plan { runs: 20, ..Plan::of(&work, contenders(&["rr", "eevdf"])) };
     let told = AtomicU64::new(0);
-    let cancelled = plan.run(&|progress: Progress| {
-        assert!(matches!(progress, Progress::Simulated { of: 40, .. }), "{progress:?}");
-        told.fetch_add(1, Ordering::Relaxed);
-        ControlFlow::Break(())
+    let cancelled = plan.run(&|progress: Progress| match progress {
+        Progress::Simulated { of: 40, .. } => {
+            told.fetch_add(1, Ordering::Relaxed);
+            ControlFlow::Break(())
+        }
+        Progress::Simulating { of: 40, .. } => ControlFlow::Continue(()),
+        other => panic!("{other:?}"),
     });
     assert_eq!(cancelled.err().map(|refusal| refusal.kind), Some(Kind::Cancelled));
     assert!(told.into_inner() < 20, "what was under way ended, and no more was begun");
+}
+
+#[test]
+fn a_long_simulation_tells_how_far_it_is_and_can_be_ended() {
+    let work = work("mixed:duration=3600s");
+    let plan = Plan { runs: 1, ..Plan::of(&work, contenders(&["rr"])) };
+    let told = std::sync::Mutex::new(Vec::new());
+    let cancelled = plan.run(&|progress: Progress| {
+        let Progress::Simulating { done: 0, of: 1, at, end } = progress else { panic!("{progress:?}") };
+        let mut told = told.lock().unwrap();
+        told.push((at, end));
+        if told.len() == 4 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    assert_eq!(cancelled.err().map(|refusal| refusal.kind), Some(Kind::Cancelled));
+    let told = told.into_inner().unwrap();
+    assert_eq!(told[0], (Time::ZERO, None), "it begins");
+    assert!(told.windows(2).all(|two| two[0].0 < two[1].0), "{told:?}");
+    assert_eq!(told[1].1, Some(Time(3_600_000_000_000)), "{told:?}");
 }
 
 #[test]

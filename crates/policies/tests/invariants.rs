@@ -114,7 +114,7 @@ fn objection(seed: u64, fault: Option<Fault>) -> Option<String> {
     let tasks = (0..rng.within(2, 9)).map(|_| drawn_task(rng, cpus, groups.count() as u64)).collect();
     let (name, settings) = drawn_settings(rng);
     let entry = goodness_policies::entry(name).expect("a policy");
-    let options = Options { seed: Seed(seed), event_limit: 60_000 };
+    let options = Options { seed: Seed(seed), event_limit: 60_000, ..Options::default() };
     let mut made = (entry.make)(&machine, &settings, options.seed).expect("valid settings");
     if let Some(fault) = fault {
         made.policy = Box::new(Planted { policy: made.policy, fault });

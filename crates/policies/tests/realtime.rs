@@ -166,7 +166,7 @@ fn drawn(seed: u64, wrap: fn(MadePolicy) -> MadePolicy) -> Option<String> {
     }
     let (name, kernel) = POLICIES[rng.below(3) as usize];
     let entry = goodness_policies::entry(name).expect("a policy");
-    let options = Options { seed: Seed(seed), event_limit: 20_000 };
+    let options = Options { seed: Seed(seed), event_limit: 20_000, ..Options::default() };
     let made = (entry.make)(&machine, &[("kernel".into(), kernel.into())], options.seed).expect("valid settings");
     let work = Workload { tasks, horizon: Some(Time(40_000_000)), ..Workload::default() };
     let ran = simulate_with(&machine, wrap(made), work, None, &mut (), options);

@@ -19,19 +19,25 @@ use goodness_core::{
 };
 use host::Host;
 use std::fmt;
+use std::ops::ControlFlow;
+
+/// Called now and then with the time that a run has reached; `Break` ends the run with [`End::Stopped`].
+pub type Pulse<'a> = &'a dyn Fn(Time) -> ControlFlow<()>;
 
 /// Options of a run, besides machine, policy and workload.
-#[derive(Clone, Copy, Debug)]
-pub struct Options {
+#[derive(Clone, Copy)]
+pub struct Options<'a> {
     /// Random seed, from which the policy's and each task's own stream derive.
     pub seed: Seed,
     /// Events to process at most; a run that exceeds it fails with a sentence instead of running on.
     pub event_limit: u64,
+    /// Called every 1024 events.
+    pub pulse: Option<Pulse<'a>>,
 }
 
-impl Default for Options {
+impl Default for Options<'_> {
     fn default() -> Self {
-        Options { seed: Seed(1), event_limit: u64::MAX }
+        Options { seed: Seed(1), event_limit: u64::MAX, pulse: None }
     }
 }
 
@@ -44,6 +50,8 @@ pub enum End {
     Quiet,
     /// The workload's horizon.
     Horizon,
+    /// The pulse ended the run.
+    Stopped,
 }
 
 /// Result of a run, without what its observer saw.

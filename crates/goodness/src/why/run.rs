@@ -95,7 +95,7 @@ impl<'a> Explained<'a> {
         let longest = |of| Longest::new(cpus, from, &subjects, of).under_way_at(question.at);
         let asked = question.of.as_ref().map_or(&ORDER[..], std::slice::from_ref);
         let mut observer: Vec<Longest> = asked.iter().map(|of| longest(*of)).collect();
-        let beside = Beside { observer: Some(&mut Each(&mut observer)), around: None };
+        let beside = Beside { observer: Some(&mut Each(&mut observer)), ..Beside::default() };
         let end = plan.run_first(ready, beside)?.outcome.end;
         let found = observer.into_iter().map(|it| it.finish(end)).zip(asked);
         let mut found: Vec<(Lateness, Of)> = found.map(|(lateness, of)| (lateness, *of)).collect();
@@ -113,7 +113,7 @@ impl<'a> Explained<'a> {
         let mut told = Told { blame, rulings: rulings.clone() };
         let windows = Windows::of(late.iter().map(|late| (late.from, late.to)));
         let around = Box::new(move |made| Asked::around(made, cpus, windows, rulings));
-        let beside = Beside { observer: Some(&mut told), around: Some(around) };
+        let beside = Beside { observer: Some(&mut told), around: Some(around), ..Beside::default() };
         self.plan().run_first(ready, beside)?;
         told.blame.finish();
         Ok(())

@@ -27,7 +27,7 @@ use crate::bursts::Bursts;
 use crate::calendar::{Calendar, Entry, Packed, class};
 use crate::outbox::Outbox;
 use crate::places::Places;
-use crate::{Blame, End, Fault, Options, Outcome};
+use crate::{Blame, End, Fault, Options, Outcome, Pulse};
 use costs::Charging;
 use cpus::CpuRun;
 use goodness_block::Storage;
@@ -87,6 +87,9 @@ pub struct Host<'a> {
     /// Longest delay of timers outside the real-time classes.
     timer_slack: Span,
     standstill: Standstill,
+    pulse: Option<Pulse<'a>>,
+    /// True once the pulse has ended the run.
+    is_stopped: bool,
     fault: Option<Box<Fault>>,
 }
 
@@ -97,7 +100,7 @@ impl<'a> Host<'a> {
         workload: Workload,
         disks: Option<Storage>,
         observer: &'a mut dyn Observer,
-        options: Options,
+        options: Options<'a>,
     ) -> Self {
         let (tasks, outsiders) = (workload.tasks.len(), workload.outside.len());
         let storage = disks.map(|disks| {
@@ -130,6 +133,8 @@ impl<'a> Host<'a> {
             warm: Vec::new(),
             timer_slack: workload.timer_slack,
             standstill: Standstill::new(options.event_limit),
+            pulse: options.pulse,
+            is_stopped: false,
             fault: None,
         };
         host.enlist(workload, options.seed);
@@ -250,6 +255,9 @@ impl<'a> Host<'a> {
     fn finish(&mut self, at: Time) -> End {
         if self.is_at_fault() {
             return End::Quiet;
+        }
+        if self.is_stopped {
+            return End::Stopped;
         }
         if self.agenda.live == 0 || at == Time::NEVER && self.agenda.horizon == Time::NEVER {
             let is_finished = self.referee.tasks().states().all(|state| state == State::Exited);

@@ -5,10 +5,10 @@ use super::Host;
 use goodness_core::{TaskId, Time};
 
 /// Events between two checks of the clock.
-const EVENTS: u64 = 1 << 20;
+const EVENTS: u64 = 1 << 10;
 /// Consecutive checks that may show the same time. A million tasks on 4096 CPUs start with about three million events
 /// at one instant.
-const LOOKS_MAX: u32 = 8;
+const LOOKS_MAX: u32 = 8192;
 
 /// Counts events and checks now and then that time advances.
 pub struct Standstill {
@@ -52,10 +52,14 @@ impl Standstill {
 }
 
 impl Host<'_> {
-    /// Ends the run if it exceeds its limit of events or if time does not advance.
+    /// Ends the run if it exceeds its limit of events, if time does not advance, or if the pulse says so.
     #[cold]
     pub fn look_for_standstill(&mut self) {
         let now = self.now();
+        if self.pulse.is_some_and(|pulse| pulse(now).is_break()) {
+            self.is_stopped = true;
+            self.agenda.horizon = Time::ZERO;
+        }
         let it = &mut self.standstill;
         let events = it.events();
         if events > it.events_max {

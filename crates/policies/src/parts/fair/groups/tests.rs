@@ -156,7 +156,7 @@ fn run_drawn<O: Order>(seed: u64, settings: &[(String, String)]) {
     let policy = Box::new(Recounted(Stack::<O>::new(&machine, settings, Seed(seed)), Vec::new()));
     let work = Workload { tasks, groups, horizon: Some(Time(60 * MS)), ..Workload::default() };
     let made = MadePolicy { about: &O::ABOUT, policy };
-    let options = Options { seed: Seed(seed), event_limit: 50_000 };
+    let options = Options { seed: Seed(seed), event_limit: 50_000, ..Options::default() };
     if let Err(why) = simulate_with(&machine, made, work, None, &mut (), options) {
         panic!("seed {seed}: {why}");
     }
