@@ -19,11 +19,17 @@ pub fn change(ratio: f64) -> String {
     }
 }
 
-/// The change, and its interval in brackets if `of` says enough: `10 % lower (26 % lower … 9 % higher)`.
+/// The change with its interval in brackets: `10 % lower (−26…+9 %)`, `5.9× higher (5.4…6.4×)`.
 #[must_use]
 pub fn change_within(ratio: f64, interval: Option<[f64; 2]>, units: &str) -> String {
-    let within = interval.map_or_else(String::new, |it| format!(" ({})", change_interval(it, units)));
-    format!("{}{within}", change(ratio))
+    let Some(interval) = interval else { return change(ratio) };
+    let within = change_interval(interval, units);
+    // The direction of all three is said once.
+    let within = match interval.iter().all(|end| direction(*end) == direction(ratio)) {
+        true => within.trim_end_matches(direction(ratio)).trim_end().replace("× … ", "…"),
+        false => within,
+    };
+    format!("{} ({within})", change(ratio))
 }
 
 /// The interval of a change: `−26…+9 %`, `2.1…4.4× higher`, `12× lower … 3× higher`. If it tells nothing, `too few`
@@ -102,6 +108,8 @@ mod tests {
         assert_eq!(said(0.77, 2.4), "−23…+140 %");
         assert_eq!(said(0.08, 3.0), "13× lower … 3.0× higher");
         assert_eq!(change_within(0.9, Some([0.74, 1.09]), "runs"), "10 % lower (−26…+9 %)");
+        assert_eq!(change_within(5.9, Some([5.4, 6.4]), "runs"), "5.9× higher (5.4…6.4×)");
+        assert_eq!(change_within(0.2, Some([0.08, 3.0]), "runs"), "5.0× lower (13× lower … 3.0× higher)");
     }
 
     #[test]
