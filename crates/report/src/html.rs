@@ -10,7 +10,7 @@ use crate::timeline::Timeline;
 
 const PAGE: &str = include_str!("../web/page.html");
 /// The script's parts, in the order in which they build on each other.
-const SCRIPTS: [&str; 9] = [
+const SCRIPTS: [&str; 10] = [
     include_str!("../web/page.js"),
     include_str!("../web/figure.js"),
     include_str!("../web/ranking.js"),
@@ -20,6 +20,7 @@ const SCRIPTS: [&str; 9] = [
     include_str!("../web/timeline.js"),
     include_str!("../web/timeline_draw.js"),
     include_str!("../web/timeline_input.js"),
+    include_str!("../web/timeline_chain.js"),
 ];
 const MAIN: &str = include_str!("../web/main.js");
 
