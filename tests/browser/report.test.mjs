@@ -222,6 +222,24 @@ test("a slice that is stepped to reads as it was recorded", async () => {
   await page.close();
 });
 
+test("a wait that is chosen tells who ran meanwhile, and a slice that began at once does not", async () => {
+  const { page } = await open();
+  const recorded = slices(0, 3);
+  const late = recorded.findIndex((it) => it.waited > 0n);
+  const prompt = recorded.findIndex((it) => it.waited === 0n);
+  const { start, waited } = recorded[late];
+  const meanwhile = recorded.filter((it) => it.start < start && it.start + it.length > start - waited);
+  await page.locator(".timeline").focus();
+  await press(page, "ArrowDown", "ArrowDown", "ArrowDown", ...Array(late + 1).fill("n"));
+  const chain = page.locator("#schedule-chain");
+  const link = await chain.locator("li").first().textContent();
+  assert.ok(link.startsWith(recorded[late].task) && link.includes("for CPU 3"), link);
+  if (meanwhile.length === 1) assert.ok(link.includes(meanwhile[0].task), link);
+  await press(page, ...Array(Math.abs(prompt - late)).fill(prompt > late ? "n" : "p"));
+  assert.equal(await chain.isVisible(), false, "nothing was late");
+  await page.close();
+});
+
 test("zooming and moving change the picture, Escape brings the whole run back", async () => {
   const { page } = await open();
   await page.locator(".timeline").focus();

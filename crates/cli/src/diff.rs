@@ -234,7 +234,7 @@ impl Diffing {
         }
         let mut written: Vec<&Path> = Vec::new();
         written.extend(output::write(file(&self.json), || output::json(&diff))?);
-        written.extend(output::write(self.html.as_deref(), || page::render(&diff))?);
+        written.extend(output::write(self.html.as_deref(), || page::render(&diff, &command_line()))?);
         written.extend(output::write(self.junit.as_deref(), || junit::render(&diff))?);
         written.extend(self.tables.write(|| std::iter::once(table::differences(&diff)))?);
         if !is_stdout(&self.json) {

@@ -3,6 +3,7 @@
 use crate::failure::{Failure, exit};
 use crate::output::{self, file, is_stdout};
 use crate::watching::watch;
+use crate::words::command_line;
 use clap::Args;
 use goodness::{Contender, PolicySpec, teach};
 use goodness_core::Machine;
@@ -64,7 +65,7 @@ impl Teach {
         let lesson = teach::lesson(jobs, &machine, policies, &watch())?;
         let written = [
             output::write(file(&self.json), || output::json(&lesson))?,
-            output::write(self.html.as_deref(), || page::render(&lesson))?,
+            output::write(self.html.as_deref(), || page::render(&lesson, &command_line()))?,
         ];
         if is_stdout(&self.json) {
             output::say_json(&lesson);

@@ -11,7 +11,7 @@ use clap::Args;
 use goodness::why::{Latencies, Question, Simulated};
 use goodness::{check_names, shipped};
 use goodness_core::Time;
-use goodness_report::{atomic, why};
+use goodness_report::why;
 use std::path::PathBuf;
 
 /// Why is it late: the longest waits or requests, and what each was spent on.
@@ -30,6 +30,7 @@ Examples:
   goodness why mixed -p eevdf                          a simulated run, with the policy's rules
   goodness why examples/03-lock-convoy.toml --profile  what would help, by simulation
   goodness why mariadb-sysbench-16 --arm cpus=2 --json why.json
+  goodness why redis-benchmark-8 --html why.html       as a page, with each chain drawn
 
 Exit codes: 0 explained, 1 failure, 2 bad input, 4 a checker was violated.")]
 pub struct Why {
@@ -72,6 +73,9 @@ pub struct Why {
     /// Write the answer as JSON (schema goodness.why/1); without FILE, or with `-`, to standard output.
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     json: Option<PathBuf>,
+    /// Write a self-contained page, with the chains of the worst on time axes.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     #[command(flatten)]
     quiet: Quiet,
     #[command(flatten)]
@@ -90,7 +94,7 @@ impl Why {
         let named = self.input.as_deref().unwrap_or(shipped::DEFAULT);
         self.tables.check()?;
         let asked = self.tables.asked();
-        output::check(named, &[&[(&self.json, "--json")], &asked[..]].concat())?;
+        output::check(named, &[&[(&self.json, "--json"), (&self.html, "--html")], &asked[..]].concat())?;
         check_names(&self.policy, &self.elevator)?;
         let found = self.explain(named)?;
         let to_stdout = output::is_stdout(&self.json);
@@ -100,10 +104,8 @@ impl Why {
             say!("{}", why::text(&found, output::columns(), self.verbose).trim_end());
         }
         let mut written = Vec::new();
-        if let Some(path) = output::file(&self.json) {
-            atomic::write(path, output::json(&found).as_bytes()).map_err(Failure::other)?;
-            written.push(path);
-        }
+        written.extend(output::write(output::file(&self.json), || output::json(&found))?);
+        written.extend(output::write(self.html.as_deref(), || why::page(&found, &words::command_line()))?);
         written.extend(self.tables.write(|| std::iter::once(why::table(&found)))?);
         if !to_stdout {
             output::say_written(&written);

@@ -2,7 +2,7 @@
 
 use crate::engine::{ArmOutcome, Measured, Outcome};
 use goodness_observe::title;
-use goodness_report::change::change_within;
+use goodness_report::change::change_in_words;
 use goodness_report::figure::printable;
 use goodness_stats::compare::Verdict;
 
@@ -55,6 +55,6 @@ impl Outcome {
 /// `p99 latency 12 % lower (−15…−9 %), better`.
 fn words(measured: &Measured, verdict: Verdict) -> String {
     let versus = measured.vs_reference.as_ref();
-    let change = versus.and_then(|it| Some(change_within(it.ratio?, it.interval, "blocks"))).unwrap_or_default();
+    let change = versus.and_then(|it| Some(change_in_words(it.ratio?, it.interval, "blocks"))).unwrap_or_default();
     format!("{} {change}, {}", title(&measured.name), verdict.name())
 }

@@ -19,9 +19,22 @@ pub fn change(ratio: f64) -> String {
     }
 }
 
-/// The change, and its 95 % interval in brackets: `10 % lower (95 %: 26 % lower to 9 % higher)`.
+/// The change with its interval in brackets: `10 % lower (−26…+9 %)`, `5.9× higher (5.4…6.4×)`.
 #[must_use]
 pub fn change_within(ratio: f64, interval: Option<[f64; 2]>, units: &str) -> String {
+    let Some(interval) = interval else { return change(ratio) };
+    let within = change_interval(interval, units);
+    // The direction of all three is said once.
+    let within = match interval.iter().all(|end| direction(*end) == direction(ratio)) {
+        true => within.trim_end_matches(direction(ratio)).trim_end().replace("× … ", "…"),
+        false => within,
+    };
+    format!("{} ({within})", change(ratio))
+}
+
+/// The change, and its 95 % interval in brackets: `10 % lower (95 %: 26 % lower to 9 % higher)`.
+#[must_use]
+pub fn change_in_words(ratio: f64, interval: Option<[f64; 2]>, units: &str) -> String {
     let within = interval.map_or_else(String::new, |it| format!(" (95 %: {})", interval_in_words(it, units)));
     format!("{}{within}", change(ratio))
 }
@@ -124,6 +137,9 @@ mod tests {
         assert_eq!(said(0.001_38, 0.001_46), "680× … 720× lower");
         assert_eq!(said(0.77, 2.4), "−23…+140 %");
         assert_eq!(said(0.08, 3.0), "13× lower … 3.0× higher");
+        assert_eq!(change_within(0.9, Some([0.74, 1.09]), "runs"), "10 % lower (−26…+9 %)");
+        assert_eq!(change_within(5.9, Some([5.4, 6.4]), "runs"), "5.9× higher (5.4…6.4×)");
+        assert_eq!(change_within(0.2, Some([0.08, 3.0]), "runs"), "5.0× lower (13× lower … 3.0× higher)");
     }
 
     #[test]
@@ -136,7 +152,7 @@ mod tests {
         assert_eq!(said(0.996, 1.0), "unchanged to 0.4 % lower");
         assert_eq!(said(1.0, 1.0), "unchanged");
         assert_eq!(said(3e-47, 3e46), "too few runs");
-        assert_eq!(change_within(0.9, Some([0.74, 1.09]), "runs"), "10 % lower (95 %: 26 % lower to 9.0 % higher)");
+        assert_eq!(change_in_words(0.9, Some([0.74, 1.09]), "runs"), "10 % lower (95 %: 26 % lower to 9.0 % higher)");
     }
 
     #[test]

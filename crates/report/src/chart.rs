@@ -94,7 +94,7 @@ impl Frame {
 }
 
 /// Rounds up to 1, 2, 2.5 or 5 times a power of ten.
-fn ceiling(value: f64) -> f64 {
+pub(crate) fn ceiling(value: f64) -> f64 {
     if !(value.is_finite() && value > 0.0) {
         return 1.0;
     }

@@ -1,7 +1,7 @@
 //! The conclusion in one sentence: the policy that changes the ranking metric, by how much, at what cost, and whether
 //! that can be trusted.
 
-use crate::change::{change, change_within, interval_in_words};
+use crate::change::{change, change_in_words, interval_in_words};
 use crate::figure::{self, printable};
 use crate::model::{Better, InputKind, MetricSummary, PolicyReport, Report, Sampling, Verdict};
 use goodness_observe::title;
@@ -184,7 +184,7 @@ impl Report {
         let counts = [(Verdict::Worse, "worse"), (Verdict::Same, "the same"), (Verdict::Inconclusive, "undecided")];
         if let Some(first) = others.first().filter(|_| count(Verdict::Inconclusive) == others.len()) {
             let near = self.policies[*first].metric(metric).and_then(|it| it.vs_reference);
-            let near = near.and_then(|it| Some(change_within(it.ratio?, it.ci95, self.units()))).unwrap_or_default();
+            let near = near.and_then(|it| Some(change_in_words(it.ratio?, it.ci95, self.units()))).unwrap_or_default();
             return match others.len() {
                 1 => format!("Undecided: {} may be better or worse than {asked}: {near}", labels[*first]),
                 all => format!(

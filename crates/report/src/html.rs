@@ -5,15 +5,12 @@
 
 use crate::model::{Report, Trust};
 use crate::pack;
-use crate::shell::{self, Mood, escape};
+use crate::shell::{self, Mood, escape, without_markup};
 use crate::timeline::Timeline;
-use sha2::{Digest, Sha256};
 
 const PAGE: &str = include_str!("../web/page.html");
-/// Style of pages without charts that are drawn by a script.
-const PLAIN_STYLE: &str = include_str!("../web/plain.css");
 /// The script's parts, in the order in which they build on each other.
-const SCRIPTS: [&str; 9] = [
+const SCRIPTS: [&str; 10] = [
     include_str!("../web/page.js"),
     include_str!("../web/figure.js"),
     include_str!("../web/ranking.js"),
@@ -23,6 +20,7 @@ const SCRIPTS: [&str; 9] = [
     include_str!("../web/timeline.js"),
     include_str!("../web/timeline_draw.js"),
     include_str!("../web/timeline_input.js"),
+    include_str!("../web/timeline_chain.js"),
 ];
 const MAIN: &str = include_str!("../web/main.js");
 
@@ -49,33 +47,18 @@ pub fn render(report: &Report, timelines: &[Timeline]) -> String {
 fn part(mark: &str, report: &Report, timelines: &[Timeline], script: &str) -> String {
     match mark {
         "head" => {
-            let hash = format!("sha256-{}", pack::base64(&Sha256::digest(script.as_bytes())));
+            let hash = shell::script_hash(script);
             shell::head(&report.input.name, report.details.command.as_deref().unwrap_or_default(), Some(&hash))
         }
         "mood" => mood(report).class().into(),
         "ranked-by" => escape(report.ranked_by().unwrap_or_default()),
-        "conclusion" => escape(&unbroken(&report.conclusion())),
+        "conclusion" => escape(&shell::unbroken(&report.conclusion())),
         "commands" if report.commands().is_empty() => String::new(),
         "commands" => format!("<pre class=\"commands\" tabindex=\"0\">{}</pre>", escape(&report.commands())),
         "script" => script.into(),
         "data" => embedded(report, timelines),
         _ => panic!("the template has a mark \"{mark}\" that nothing fills"),
     }
-}
-
-/// `text` with figures that are not broken before their units.
-fn unbroken(text: &str) -> String {
-    let units = ["ns", "µs", "ms", "s", "%", "B", "kB", "MB", "GB"];
-    let mut out = String::new();
-    for word in text.split(' ') {
-        let bare = word.trim_end_matches(|c: char| !(c.is_alphabetic() || c == '%'));
-        let is_unit = out.ends_with(|c: char| c.is_ascii_digit()) && units.contains(&bare);
-        if !out.is_empty() {
-            out.push(if is_unit { '\u{a0}' } else { ' ' });
-        }
-        out.push_str(word);
-    }
-    out
 }
 
 /// How the conclusion is to be read.
@@ -99,24 +82,6 @@ fn embedded(report: &Report, timelines: &[Timeline]) -> String {
         ));
     }
     scripts
-}
-
-/// JSON that cannot end its `<script>` element: escapes `<`, which occurs only inside strings.
-pub(crate) fn without_markup(json: &str) -> String {
-    json.replace('<', "\\u003c")
-}
-
-/// The beginning of a page in the plain style, up to its body. `title` is escaped; without a script none may run.
-pub(crate) fn plain_head(title: &str, script: Option<&str>) -> String {
-    let hash = script.map(|it| pack::base64(&Sha256::digest(it.as_bytes())));
-    let script = hash.map(|hash| format!("; script-src 'sha256-{hash}'")).unwrap_or_default();
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta \
-         http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src \
-         data:{script}\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta \
-         name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n<title>{title}</title>\n\
-         <style>\n{PLAIN_STYLE}</style>\n</head>\n<body>\n"
-    )
 }
 
 #[cfg(test)]
@@ -152,15 +117,6 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_and_its_unit_stay_on_one_line() {
-        assert_eq!(
-            unbroken("from 5.8 ms (2.2 to 4.4 ms); 8 %: so"),
-            "from 5.8\u{a0}ms (2.2 to 4.4\u{a0}ms); 8\u{a0}%: so"
-        );
-        assert_eq!(unbroken("of 6 arms 2 s"), "of 6 arms 2\u{a0}s");
-    }
-
-    #[test]
     fn what_is_put_in_is_not_searched_for_marks() {
         let (report, timeline) = hostile();
         let page = render(&report, &[timeline]);
@@ -181,8 +137,7 @@ mod tests {
     fn the_content_policy_allows_the_script_that_is_in_the_page() {
         let page = render(&Report::default(), &[]);
         let script = page.split("<script type=\"module\">").nth(1).unwrap().split("</script>").next().unwrap();
-        let hash = pack::base64(&Sha256::digest(script.as_bytes()));
-        assert!(page.contains(&format!("script-src 'sha256-{hash}'")));
+        assert!(page.contains(&format!("script-src '{}'", shell::script_hash(script))));
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub mod groups;
 pub mod html;
 pub mod json;
 mod keyed;
+mod legend;
 pub mod limits;
 pub mod model;
 mod pack;

@@ -6,6 +6,7 @@ pub use crate::chart::escape;
 use crate::chart::short;
 use crate::chart::{Chart, STYLE as CHART_STYLE};
 use crate::pack;
+use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
 /// The style of all pages, light, dark and in print.
@@ -27,6 +28,8 @@ pub struct Shell {
     mood: Mood,
     /// Sections as HTML with their ids and headings.
     sections: Vec<(String, String, String)>,
+    /// The only script, and its data as JSON.
+    script: Option<(&'static str, String)>,
 }
 
 /// How a headline is to be read.
@@ -88,7 +91,15 @@ impl Shell {
             headline: String::new(),
             mood: Mood::default(),
             sections: Vec::new(),
+            script: None,
         }
+    }
+
+    /// Adds a script of the program's own; it finds `json` in the element `data`.
+    #[must_use]
+    pub fn script(mut self, script: &'static str, json: &str) -> Shell {
+        self.script = Some((script, without_markup(json)));
+        self
     }
 
     /// Sets the answer.
@@ -126,16 +137,16 @@ impl Shell {
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n{}\n</head>\n<body>\n\
              <a class=\"skip\" href=\"#main\">Skip to the results</a>\n<header class=\"page\">\n\
              <p class=\"mark\">goodness <span>{}</span></p>\n<h1>{}</h1>\n",
-            head(&self.title, &self.command, None),
+            head(&self.title, &self.command, self.script.as_ref().map(|(script, _)| script_hash(script)).as_deref()),
             escape(self.kind),
             escape(&self.title)
         );
         if !self.headline.is_empty() {
-            let (class, text) = (self.mood.class(), escape(&self.headline));
+            let (class, text) = (self.mood.class(), escape(&unbroken(&self.headline)));
             let _ = writeln!(page, "<p class=\"conclusion {class}\" id=\"conclusion\">{text}</p>");
         }
         if !self.lead.is_empty() {
-            let _ = writeln!(page, "<p class=\"lead\">{}</p>", escape(&self.lead));
+            let _ = writeln!(page, "<p class=\"lead\">{}</p>", escape(&unbroken(&self.lead)));
         }
         page.push_str("</header>\n<main id=\"main\" tabindex=\"-1\">\n");
         for (id, heading, html) in &self.sections {
@@ -159,11 +170,30 @@ impl Shell {
         let _ = writeln!(
             page,
             "</main>\n<footer class=\"page\"><p>Made by goodness {}. This file is complete: it loads \
-             nothing.</p></footer>\n</body>\n</html>",
+             nothing.</p></footer>",
             env!("CARGO_PKG_VERSION")
         );
-        page
+        if let Some((script, json)) = &self.script {
+            let _ = writeln!(page, "<script type=\"application/json\" id=\"data\">{json}</script>");
+            let _ = writeln!(page, "<script type=\"module\">{script}</script>");
+        }
+        page + "</body>\n</html>\n"
     }
+}
+
+/// `text` with figures that are not broken before their units.
+pub(crate) fn unbroken(text: &str) -> String {
+    let units = ["ns", "µs", "ms", "s", "%", "B", "kB", "MB", "GB"];
+    let mut out = String::new();
+    for word in text.split(' ') {
+        let bare = word.trim_end_matches(|c: char| !(c.is_alphabetic() || c == '%'));
+        let is_unit = out.ends_with(|c: char| c.is_ascii_digit()) && units.contains(&bare);
+        if !out.is_empty() {
+            out.push(if is_unit { '\u{a0}' } else { ' ' });
+        }
+        out.push_str(word);
+    }
+    out
 }
 
 /// HTML that opens on demand, under `summary`.
@@ -186,15 +216,35 @@ pub fn list(sentences: &[String]) -> String {
     format!("<ul class=\"plain\">{items}</ul>")
 }
 
-/// A figure with its drawing, an SVG element, which can be saved as a file of this name.
+/// JSON that cannot end its `<script>` element: escapes `<`, which occurs only inside strings.
+pub(crate) fn without_markup(json: &str) -> String {
+    json.replace('<', "\\u003c")
+}
+
+/// The hash by which the content security policy knows a script.
+pub(crate) fn script_hash(script: &str) -> String {
+    format!("sha256-{}", pack::base64(&Sha256::digest(script.as_bytes())))
+}
+
+/// A figure as wide as the window with its drawing, an SVG element, which can be saved as a file of this name.
 #[must_use]
 pub fn figure(svg: &str, name: &str) -> String {
+    framed(svg, name, "wide")
+}
+
+/// The same as wide as the text: for drawings of bars and rows.
+#[must_use]
+pub fn picture(svg: &str, name: &str) -> String {
+    framed(svg, name, "picture")
+}
+
+fn framed(svg: &str, name: &str, class: &str) -> String {
     let alone = svg.replacen("<svg ", "<svg xmlns=\"http://www.w3.org/2000/svg\" ", 1);
     let alone = alone.replacen('>', &format!("><style>{CHART_STYLE}</style>"), 1);
     let file: String = name.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
     let coded = pack::base64(alone.as_bytes());
     format!(
-        "<figure class=\"wide\">{svg}<figcaption><a download=\"{0}.svg\" \
+        "<figure class=\"{class}\">{svg}<figcaption><a download=\"{0}.svg\" \
          href=\"data:image/svg+xml;base64,{coded}\">Save as SVG</a></figcaption></figure>",
         escape(&file)
     )
@@ -295,5 +345,14 @@ mod tests {
         assert!(place("class=\"conclusion untrusted\"") < place("<table>"));
         assert!(page.contains(&command_mark(hostile)), "a page tells the command that made it");
         assert!(!page.contains(&command_mark("goodness race other")));
+    }
+
+    #[test]
+    fn a_figure_and_its_unit_stay_on_one_line() {
+        assert_eq!(
+            unbroken("from 5.8 ms (2.2 to 4.4 ms); 8 %: so"),
+            "from 5.8\u{a0}ms (2.2 to 4.4\u{a0}ms); 8\u{a0}%: so"
+        );
+        assert_eq!(unbroken("of 6 arms 2 s"), "of 6 arms 2\u{a0}s");
     }
 }

@@ -1,5 +1,9 @@
 //! Why latencies are long: `goodness.why/1`, as JSON, as a table, and as text for a terminal.
 
+mod causes;
+mod headline;
+mod page;
+mod picture;
 mod text;
 mod words;
 
@@ -8,6 +12,7 @@ use goodness_table::Kind::{Float, Text, Whole};
 use goodness_table::{Cell, Column, Table};
 use serde::{Deserialize, Serialize};
 
+pub use page::page;
 pub use text::text;
 pub use words::part as said;
 

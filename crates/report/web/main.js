@@ -51,6 +51,7 @@ function setUpSchedule(report, labels) {
   const of = new Map(packed.map((script) => [Number(script.dataset.timeline), script]));
   const unpacked = new Map();
   const view = new TimelineView(byId("schedule-view"), byId("schedule-readout"), byId("tooltip"));
+  view.onChoose = (line, slice) => drawChain(byId("schedule-chain"), report, line, slice);
   const reference = report.policies.findIndex((p) => p.is_reference);
   const keys = [...of.keys()];
   const shown = new Set([of.has(reference) ? reference : keys[0]]);

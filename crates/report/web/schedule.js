@@ -107,6 +107,13 @@ class Schedule {
     return i < row.count && row.start[i] <= t ? i : -1;
   }
 
+  /** The slice of a row at `t`, or, of a task that waits then, the one that ends the wait; else -1. */
+  static waitOrSlice(row, t) {
+    const i = Schedule.firstAfter(row, t);
+    if (i >= row.count) return -1;
+    return row.start[i] - (row.wait ? row.waited[i] : 0) <= t ? i : -1;
+  }
+
   /** Share of the CPUs that were busy in each of `parts` equal parts of the time up to `end`. */
   load(parts, end) {
     const load = new Float32Array(parts);

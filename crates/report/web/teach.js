@@ -1,5 +1,5 @@
 // Steps through the decisions of all schedules at once: a line at the time, and what each policy just decided.
-const steps = JSON.parse(document.getElementById("steps").textContent);
+const steps = JSON.parse(document.getElementById("data").textContent);
 let place = 0;
 
 function show(to) {

@@ -149,6 +149,7 @@ class TimelineView {
     }
     const visible = this.geometry.height - this.geometry.head;
     this.scroll = Math.min(line.top, Math.max(this.scroll, line.top + line.height - visible + 4));
+    this.onChoose?.(line, slice);
     this.redraw();
   }
 

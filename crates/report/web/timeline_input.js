@@ -64,7 +64,7 @@ Object.assign(TimelineView.prototype, {
     this.drag = null;
     const index = this.lineAt(event.clientY);
     const row = this.lines[index]?.row;
-    if (!moved && !overview && row) this.choose(index, Schedule.at(row, this.timeAt(event.clientX)));
+    if (!moved && !overview && row) this.choose(index, Schedule.waitOrSlice(row, this.timeAt(event.clientX)));
   },
 
   key(event) {

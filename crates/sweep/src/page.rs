@@ -1,23 +1,16 @@
 //! A summary as a self-contained HTML page: phase diagram, responses and main effects.
 
 use crate::bins::rounded;
-use crate::effects::{Factor, Method};
+use crate::effects::{Factor, Level, Method};
 use crate::phase::{Diagram, Place, levels};
 use crate::space::number;
 use crate::summary::{Response, Summary};
-use goodness_report::chart::{self, Chart, Line, Point, escape};
+use goodness_report::change::{change, change_interval};
+use goodness_report::chart::{Chart, Line, Point, escape};
 use goodness_report::drawing::{Colour, Style};
-use goodness_report::figure;
+use goodness_report::shell::{self, Cell, Mood, Shell};
 use std::fmt::Write;
 
-const STYLE: &str = "body { background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
-main { max-width: 60rem; margin: auto; padding: 1rem; } table { border-collapse: collapse; }
-h3 { font-size: 1rem; } h1, h3, p { overflow-wrap: anywhere; } pre { white-space: pre-wrap; }
-figure { margin: 0 0 1rem; } figure svg { min-width: 36rem; }
-th, td { border-bottom: 1px solid var(--rule); padding: .2rem .6rem; text-align: left; }
-.number { text-align: right; } .scroll { overflow-x: auto; } .undecided { fill: none; stroke: var(--faint); }
-svg .in { fill: #ffffff; font-weight: 600; } svg .dark { fill: #000000; } svg .light { fill: #ffffff; }
-.plain { font-weight: 400; } .place { stroke: var(--rule); }";
 const LEFT: f64 = 90.0;
 const TOP: f64 = 40.0;
 const WIDTH: f64 = 600.0;
@@ -28,29 +21,31 @@ impl Summary {
     /// The page; `command` makes it again.
     #[must_use]
     pub fn page(&self, title: &str, command: &str) -> String {
-        let mut page = format!(
-            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta name=\"viewport\" content=\"width=device-width\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
-             img-src data:\">\n<link rel=\"icon\" href=\"data:,\">\n<title>{0} – goodness</title>\n\
-             <style>{1}{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{0}</h1>\n<p>{2}</p>\n",
-            escape(title),
-            chart::STYLE,
-            escape(&self.conclusion())
-        );
+        let mut page = Shell::new("sweep", title, command).headline(&self.conclusion(), self.mood());
         if let Some(phase) = &self.phase {
-            let _ = writeln!(page, "<h2>Which arm wins where</h2>\n{}", framed(&self.map(phase), "phase diagram"));
-            page.push_str(
-                "<p>A letter is the arm that is best there, beyond chance (95 %, Holm over all places; runs \
-                           paired by seed). Hollow places are undecided: the best is not told from the next.</p>\n",
-            );
-            self.places(phase, &mut page);
+            let about = "A letter is the arm that is best there, beyond chance (95 %, Holm over all places; runs \
+                         paired by seed). Hollow places are undecided: the best is not told from the next.";
+            let map = shell::picture(&self.map(phase), "phase diagram") + &shell::paragraph(about);
+            page.section("Which arm wins where", &(map + &self.places(phase)));
         }
-        page.push_str(&self.heat_maps());
-        self.responses(&mut page);
-        self.effects.iter().for_each(|factor| effects(factor, &self.metric, &mut page));
-        let _ = writeln!(page, "<h2>Run it again</h2>\n<pre>{}</pre>\n</main>\n</body>\n</html>", escape(command));
-        page
+        let (about, maps) = self.heat_maps();
+        if !maps.is_empty() {
+            page.section("Response surface", &(shell::paragraph(&about) + &maps));
+        }
+        let responses = self.responses();
+        if !responses.is_empty() {
+            page.section("Response of each arm", &responses);
+        }
+        for factor in &self.effects {
+            page.section(&format!("Main effect: {}", factor.factor), &effects(factor, &self.metric));
+        }
+        page.finish()
+    }
+
+    /// Open where a phase diagram has no winner anywhere.
+    fn mood(&self) -> Mood {
+        let is_open = self.phase.as_ref().is_some_and(|phase| phase.places.iter().all(|it| it.winner.is_none()));
+        if is_open { Mood::Open } else { Mood::Sure }
     }
 
     /// The phase diagram as SVG. Winners have letters, so that it is readable without colour.
@@ -135,44 +130,35 @@ impl Summary {
         );
     }
 
-    fn places(&self, phase: &Diagram, page: &mut String) {
-        let head = [&phase.x, phase.y.as_ref().unwrap_or(&phase.x)].map(|it| escape(it));
-        let second = if phase.y.is_some() { format!("<th>{}", head[1]) } else { String::new() };
-        let _ = writeln!(
-            page,
-            "<details>\n<summary>All {} places</summary>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" \
-             aria-label=\"places\"><table>\n\
-             <thead><tr><th>{}{second}<th>best<th>next<th class=\"number\">ratio\
-             <th class=\"number\">interval<th>verdict</tr></thead>\n<tbody>",
-            phase.places.len(),
-            head[0]
-        );
-        for place in &phase.places {
-            let y = place.y.as_ref().map_or_else(String::new, |y| format!("<td>{}", escape(y)));
-            let arm = |arm: &Option<String>| arm.as_deref().map_or_else(String::new, |arm| escape(&self.brief(arm)));
-            let _ = writeln!(
-                page,
-                "<tr><td>{}{y}<td>{}<td>{}<td class=\"number\">{}<td class=\"number\">{}<td>{}</tr>",
-                escape(&place.x),
-                arm(&place.best),
-                arm(&place.next),
-                figure::ratio(place.ratio),
-                place.interval.map_or_else(String::new, figure::ratio_interval),
-                if place.winner.is_some() { "wins" } else { "undecided" }
-            );
-        }
-        page.push_str("</tbody></table></div>\n</details>\n");
+    fn places(&self, phase: &Diagram) -> String {
+        let arm = |arm: &Option<String>| arm.as_deref().map_or_else(String::new, |arm| self.brief(arm));
+        let row = |place: &Place| {
+            let y = place.y.iter().map(|y| Cell::text(y));
+            let rest = [
+                Cell::text(&arm(&place.best)),
+                Cell::text(&arm(&place.next)),
+                Cell::number(&place.ratio.map_or_else(String::new, change)),
+                Cell::number(&place.interval.map_or_else(String::new, |ends| change_interval(ends, "runs"))),
+                Cell::of_class(if place.winner.is_some() { "wins" } else { "undecided" }, "verdict"),
+            ];
+            [Cell::text(&place.x)].into_iter().chain(y).chain(rest).collect::<Vec<_>>()
+        };
+        let rows: Vec<Vec<Cell>> = phase.places.iter().map(row).collect();
+        let axes = [Some(phase.x.as_str()), phase.y.as_deref()].into_iter().flatten();
+        let heads: Vec<&str> = axes.chain(["best", "next", "best against next", "interval", "verdict"]).collect();
+        let table = shell::table("The best arm and the next, place by place", &heads, &rows);
+        shell::fold(&format!("All {} places", phase.places.len()), &table, false)
     }
 
     /// The response of each arm: a chart for each value of the second parameter, up to nine.
-    fn responses(&self, page: &mut String) {
-        let Some(x_name) = self.axes.first() else { return };
+    fn responses(&self) -> String {
+        let Some(x_name) = self.axes.first() else { return String::new() };
         let places = self.responses.iter().flat_map(|it| &it.points);
         let (columns, rows) = levels(places.map(|it| (it.x.as_str(), it.y.as_deref().unwrap_or_default())));
         if columns.iter().any(|it| number(it).is_none()) || rows.len() > 9 {
-            return;
+            return String::new();
         }
-        page.push_str("<h2>Response of each arm</h2>\n");
+        let mut charts = String::new();
         // Times are in ns, and read in ms.
         let in_ms = |is_time: bool| if is_time { 1e-6 } else { 1.0 };
         let is_time = columns.iter().any(|it| it.parse::<f64>().is_err());
@@ -204,8 +190,9 @@ impl Summary {
                 doubling: spans.is_some_and(|(low, high)| *low > 0.0 && high / low >= 8.0),
                 lines: self.responses.iter().map(line).filter(|line| !line.points.is_empty()).collect(),
             };
-            page.push_str(&framed(&chart.svg(), &format!("response: {}", chart.title)));
+            charts.push_str(&shell::chart(&chart));
         }
+        charts
     }
 }
 
@@ -217,12 +204,6 @@ fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// A drawing that is moved sideways where the screen is narrower than its letters allow.
-pub(crate) fn framed(svg: &str, label: &str) -> String {
-    let label = escape(label);
-    format!("<figure class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{label}\">{svg}</figure>\n")
-}
-
 fn words(place: &Place) -> String {
     let (best, next) = (place.best.as_deref().unwrap_or_default(), place.next.as_deref().unwrap_or_default());
     match place.winner {
@@ -231,7 +212,7 @@ fn words(place: &Place) -> String {
     }
 }
 
-fn effects(factor: &Factor, metric: &str, page: &mut String) {
+fn effects(factor: &Factor, metric: &str) -> String {
     let (meaning, counted) = match factor.method {
         Method::Paired => ("all else equal", "combinations"),
         Method::Drawn => (
@@ -240,27 +221,16 @@ fn effects(factor: &Factor, metric: &str, page: &mut String) {
             "points",
         ),
     };
-    let _ = writeln!(
-        page,
-        "<h2>Main effect: {}</h2>\n<p>Ratio of {} to that at {}, {}.</p>\n<div class=\"scroll\" tabindex=\"0\" \
-         role=\"region\" aria-label=\"effect of {0}\"><table>\n<thead><tr><th>level<th class=\"number\">ratio\
-         <th class=\"number\">95 % interval<th class=\"number\">{}</tr></thead>\n<tbody>",
-        escape(&factor.factor),
-        escape(metric),
-        escape(&factor.reference),
-        meaning,
-        counted
-    );
-    for level in &factor.levels {
-        let _ = writeln!(
-            page,
-            "<tr><th scope=\"row\"{}>{}<td class=\"number\">{}<td class=\"number\">{}<td class=\"number\">{}</tr>",
-            if level.differs == Some(false) { " class=\"plain\"" } else { "" },
-            escape(&level.level),
-            figure::ratio(level.ratio),
-            level.ci95.map_or_else(String::new, figure::ratio_interval),
-            level.contexts
-        );
-    }
-    page.push_str("</tbody></table></div>\n");
+    let row = |level: &Level| {
+        vec![
+            Cell::of_class(&level.level, if level.differs == Some(true) { "strong" } else { "" }),
+            Cell::number(&level.ratio.map_or_else(String::new, change)),
+            Cell::number(&level.ci95.map_or_else(String::new, |ends| change_interval(ends, "runs"))),
+            Cell::number(&level.contexts.to_string()),
+        ]
+    };
+    let rows: Vec<Vec<Cell>> = factor.levels.iter().map(row).collect();
+    let about = format!("Change of {metric} against that at {}, {meaning}.", factor.reference);
+    let heads = ["level", "change", "95 % interval", counted];
+    shell::paragraph(&about) + &shell::table(&format!("Effect of {}", factor.factor), &heads, &rows)
 }

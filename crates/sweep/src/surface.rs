@@ -2,10 +2,10 @@
 
 use crate::bins::{Bins, rounded};
 use crate::drawn_effects::center;
-use crate::page::framed;
 use crate::summary::{Response, Summary};
 use goodness_report::chart::escape;
 use goodness_report::figure;
+use goodness_report::shell;
 use std::fmt::Write;
 
 /// Most values that are columns or rows of their own, and the number of groups of more.
@@ -117,29 +117,25 @@ impl Summary {
         text
     }
 
-    /// The surfaces as heat maps; empty with fewer than two parameters.
-    pub(crate) fn heat_maps(&self) -> String {
+    /// How to read the heat maps of the surfaces, and the maps as HTML; empty with fewer than two parameters.
+    pub(crate) fn heat_maps(&self) -> (String, String) {
         let surfaces = self.surfaces();
-        let Some(range) = Range::of(&surfaces) else { return String::new() };
-        let mut page = format!(
-            "<h2>Response surface</h2>\n<p>{} of each arm over {} (across) and {} (down): the mean over all else. \
-             Light is {}, dark is {}, the same in all maps; {} is better.</p>\n",
-            escape(&self.metric),
-            escape(&self.axes[0]),
-            escape(&self.axes[1]),
+        let Some(range) = Range::of(&surfaces) else { return Default::default() };
+        let about = format!(
+            "{} of each arm over {} (across) and {} (down): the mean over all else. Light is {}, dark is {}, the same \
+             in all maps; {} is better.",
+            self.metric,
+            self.axes[0],
+            self.axes[1],
             self.shown(Some(range.0)),
             self.shown(Some(range.1)),
             self.better
         );
-        for surface in &surfaces {
-            let _ = writeln!(
-                page,
-                "<h3>{}</h3>\n{}",
-                escape(surface.arm),
-                framed(&self.heat_map(surface, &range), &format!("surface: {}", surface.arm))
-            );
-        }
-        page
+        let map = |it: &Surface| {
+            let drawn = shell::picture(&self.heat_map(it, &range), &format!("surface {}", it.arm));
+            format!("<h3>{}</h3>\n{drawn}", escape(it.arm))
+        };
+        (about, surfaces.iter().map(map).collect())
     }
 
     fn heat_map(&self, surface: &Surface, range: &Range) -> String {
@@ -170,10 +166,10 @@ impl Summary {
             for (column, value) in values.iter().enumerate() {
                 let x = LEFT + column as f64 * wide;
                 let (fill, is_dark) = value.map_or(("none".into(), false), |value| range.colour(value));
-                let class = if is_dark { "middle light" } else { "middle dark" };
+                let class = if is_dark { "middle in" } else { "middle dark" };
                 let _ = writeln!(
                     svg,
-                    "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{}\" fill=\"{fill}\" class=\"place\"/>\
+                    "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{}\" fill=\"{fill}\" class=\"edge\"/>\
                      <text x=\"{:.1}\" y=\"{base:.1}\" class=\"{class}\">{}</text>",
                     wide - 1.0,
                     ROW - 1.0,

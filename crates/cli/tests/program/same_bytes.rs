@@ -45,7 +45,7 @@ const SIMULATING: &[&[&str]] = &[
     #[cfg(feature = "tables")]
     &["sweep", "s.toml", "--json", "-", "--html", "a.html", "--csv", "a.csv", "--arrow", "a.arrow"],
     &["summarise", "apache-ab-c4-1cpu", "--json"],
-    &["why", "mixed:duration=300ms", "-p", "eevdf", "--json", "a.json", "--csv", "a.csv"],
+    &["why", "mixed:duration=300ms", "-p", "eevdf", "--json", "a.json", "--csv", "a.csv", "--html", "a.html"],
     &["diff", "mixed:duration=300ms", "-p", "eevdf", "-p", "rr", "--runs", "2", "--json", "a.json", "--html", "a.html"],
     &["teach", "A:0:8 B:1:4", "--json", "a.json", "--html", "a.html"],
     &[TUNE[0], TUNE[1], TUNE[2], "--rounds", "1", "--candidates", "3", "--runs", "2", "--json", "a.json"],

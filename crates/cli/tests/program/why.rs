@@ -56,6 +56,17 @@ fn json_and_csv_have_the_same_chains_and_a_second_call_the_same_bytes() {
 }
 
 #[test]
+fn the_page_draws_each_chain_and_loads_nothing() {
+    let here = folder();
+    let output = goodness(here.path(), &["why", "redis-benchmark-8", "--worst", "3", "--html", "why.html"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).trim_end().ends_with("wrote why.html"), "{}", text(&output.stdout));
+    let page = fs::read_to_string(here.path().join("why.html")).unwrap();
+    assert_eq!(page.matches("role=\"img\"").count(), 1 + 3, "the sum, and each latency");
+    assert!(page.contains("goodness why redis-benchmark-8") && !page.contains("<script"));
+}
+
+#[test]
 fn whom_it_is_about_and_when_are_asked_of_recordings_and_of_runs() {
     let judged = said(&["why", "mixed:duration=1s", "--judge", "sleeper-1", "--no-check", "--json"]);
     let judged: Value = serde_json::from_str(&judged).unwrap();

@@ -61,7 +61,7 @@ impl Condition {
             }
             What::Difference => (Outcome::Holds, "There is no difference.".into()),
             What::Change { metric, above, ratio } => match diff.metrics.iter().find(|it| it.name == *metric) {
-                Some(it) => (outcome(it, *above, *ratio), format!("{metric} changed by {}.", change(it))),
+                Some(it) => (outcome(it, *above, *ratio), format!("B's is {}.", change(it, diff.kind))),
                 None => (Outcome::Inconclusive, format!("{metric} was not measured on both sides.")),
             },
         };

@@ -1,55 +1,50 @@
-//! A comparison as one self-contained page without scripts: the answer, the decision, both schedules, then the tables.
+//! A comparison as one self-contained page: the answer, the decision, both schedules, then the tables.
 
 use super::sentence::{change, headline, judged, task};
-use super::{Choice, Diff, Difference, FirstDifference, Queued, picture};
+use super::{Choice, Diff, Difference, FirstDifference, Outcome, Queued, picture};
 use crate::figure;
-use crate::html::plain_head;
-use crate::shell::escape;
+use crate::shell::Cell;
+use crate::shell::{self, Mood, Shell};
 
-/// The page.
+/// The page; `command` makes it again.
 #[must_use]
-pub fn render(diff: &Diff) -> String {
-    let title = escape(&format!("{} against {}", diff.b.label, diff.a.label));
-    let parts = [
-        format!("<h1>{title}</h1>\n<p class=\"answer\">{}</p>\n", escape(&headline(diff))),
-        format!("<p class=\"dim\">A = {}, B = {} · {}</p>\n", side(&diff.a), side(&diff.b), escape(&diff.samples)),
-        gates(diff),
-        diff.first_difference.as_ref().map(|first| decision(diff, first)).unwrap_or_default(),
-        picture::svg(diff).map(|svg| format!("<figure>{svg}</figure>\n")).unwrap_or_default(),
-        metrics(diff),
-        tasks(diff),
-        diff.notes.iter().map(|note| format!("<p class=\"dim\">{}</p>\n", escape(note))).collect(),
-    ];
-    format!(
-        "{}<main>\n{}</main>\n<footer class=\"dim\">Made by goodness {}. This file is complete: it loads nothing.\
-         </footer>\n</body>\n</html>\n",
-        plain_head(&title, None),
-        parts.concat(),
-        escape(&diff.goodness.version)
-    )
+pub fn render(diff: &Diff, command: &str) -> String {
+    let mood = if diff.outcome() == Some(Outcome::Inconclusive) { Mood::Open } else { Mood::Sure };
+    let lead = format!("A = {}, B = {} · {}", side(&diff.a), side(&diff.b), diff.samples);
+    let mut page = Shell::new("diff", &format!("{} against {}", diff.b.label, diff.a.label), command)
+        .headline(&headline(diff), mood)
+        .lead(&lead);
+    if !diff.gates.is_empty() {
+        page.section("Conditions", &gates(diff));
+    }
+    if let Some(first) = &diff.first_difference {
+        let drawn = picture::svg(diff).map(|svg| shell::picture(&svg, "Both schedules")).unwrap_or_default();
+        page.section("First decision that differs", &(decision(diff, first) + &drawn));
+    }
+    metrics(diff, &mut page);
+    tasks(diff, &mut page);
+    if !diff.notes.is_empty() {
+        page.folded(&format!("{} notes", diff.notes.len()), &shell::list(&diff.notes));
+    }
+    page.finish()
 }
 
 fn side(side: &super::Side) -> String {
-    if side.label == side.input { escape(&side.label) } else { escape(&format!("{} ({})", side.label, side.input)) }
+    if side.label == side.input { side.label.clone() } else { format!("{} ({})", side.label, side.input) }
 }
 
 fn gates(diff: &Diff) -> String {
     let row = |gate: &super::Gate| {
-        let cells = [gate.outcome.name(), &gate.condition, &gate.because].map(escape);
-        format!(
-            "<tr class=\"{}\"><th scope=\"row\">{}</th><td>{}</td><td>{}</td></tr>\n",
-            gate.outcome.name(),
-            cells[0],
-            cells[1],
-            cells[2]
-        )
+        let class = match gate.outcome {
+            Outcome::Holds => "verdict better",
+            Outcome::Fails => "verdict worse",
+            Outcome::Inconclusive => "verdict unsure",
+        };
+        let outcome = Cell::of_class(gate.outcome.name(), class);
+        vec![Cell::text(&gate.condition), outcome, Cell::of_class(&gate.because, "note")]
     };
-    let rows: String = diff.gates.iter().map(row).collect();
-    if rows.is_empty() {
-        rows
-    } else {
-        format!("<h2>Conditions</h2>\n<div class=\"scroll\"><table>\n{rows}</table></div>\n")
-    }
+    let rows: Vec<Vec<Cell>> = diff.gates.iter().map(row).collect();
+    shell::table("A condition that is met fails", &["condition", "outcome", "because"], &rows)
 }
 
 fn decision(diff: &Diff, first: &FirstDifference) -> String {
@@ -60,65 +55,53 @@ fn decision(diff: &Diff, first: &FirstDifference) -> String {
         let queue: Vec<String> = it.queue.iter().map(waits).collect();
         let running = it.running.as_ref().map_or("idle".into(), task);
         let rule = it.rule.as_ref().map(|rule| format!(", because {rule}")).unwrap_or_default();
-        let cells =
-            [format!("{name} {label}"), format!("{}{rule}", it.did), running, queue.join(", ")].map(|it| escape(&it));
-        format!(
-            "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-            cells[0], cells[1], cells[2], cells[3]
-        )
+        let queue = if queue.is_empty() { "nobody".into() } else { queue.join(", ") };
+        [format!("{name} {label}"), format!("{}{rule}", it.did), running, queue].map(|it| Cell::text(&it)).to_vec()
     };
-    format!(
-        "<h2>First decision that differs: {} into run {number} (seed {}){place}</h2>\n<div class=\"scroll\"><table>\n\
-         <tr><th></th><th>did</th><th>running before</th><th>waiting, since</th></tr>\n{}{}</table></div>\n",
-        escape(&at),
-        first.seed,
-        row("A", &diff.a.label, &first.a),
-        row("B", &diff.b.label, &first.b)
-    )
+    let caption = format!("{at} into run {number} (seed {}){place}", first.seed);
+    let rows = [row("A", &diff.a.label, &first.a), row("B", &diff.b.label, &first.b)];
+    shell::table(&caption, &["side", "did", "running before", "waiting, since"], &rows)
 }
 
-const HEAD: &str = "<th>A</th><th>B</th><th>B against A, 95 %</th><th></th></tr>\n";
-
-fn metrics(diff: &Diff) -> String {
-    let row = |it: &Difference| format!("<tr><th scope=\"row\">{}</th>{}</tr>\n", escape(&it.name), cells(it));
+fn metrics(diff: &Diff, page: &mut Shell) {
+    let table = |caption: &str, rows: &[&Difference]| {
+        let row = |it: &&Difference| [vec![Cell::text(&figure::titled(&it.name))], cells(diff, it)].concat();
+        let rows: Vec<Vec<Cell>> = rows.iter().map(row).collect();
+        shell::table(caption, &["metric", "A", "B", "B against A, 95 %", "verdict"], &rows)
+    };
     let (different, others): (Vec<&Difference>, Vec<&Difference>) =
         diff.metrics.iter().partition(|it| it.finding.is_different());
-    let table = |rows: &[&Difference]| {
-        let rows: String = rows.iter().map(|it| row(it)).collect();
-        format!("<div class=\"scroll\"><table>\n<tr><th>metric</th>{HEAD}{rows}</table></div>\n")
+    let shown = match different.is_empty() {
+        true => shell::paragraph("No metric differs."),
+        false => table("Metrics that differ beyond chance", &different),
     };
-    let shown = if different.is_empty() { "<p>No metric differs.</p>\n".into() } else { table(&different) };
-    let folded = format!("<details><summary>{} other metrics</summary>\n{}</details>\n", others.len(), table(&others));
-    format!("<h2>Metrics that differ</h2>\n{shown}{}", if others.is_empty() { String::new() } else { folded })
+    page.section("Metrics that differ", &shown);
+    if !others.is_empty() {
+        page.folded(&format!("{} other metrics", others.len()), &table("Equal, alike, or undecided", &others));
+    }
 }
 
-fn tasks(diff: &Diff) -> String {
+fn tasks(diff: &Diff, page: &mut Shell) {
     let row = |(of, it): (&super::TaskDifference, &Difference)| {
-        format!(
-            "<tr><th scope=\"row\">{}</th><td>{}</td>{}</tr>\n",
-            escape(&task(&of.task)),
-            escape(&it.name),
-            cells(it)
-        )
+        [vec![Cell::text(&task(&of.task)), Cell::text(&it.name)], cells(diff, it)].concat()
     };
     let all = diff.tasks.iter().flat_map(|of| of.metrics.iter().map(move |it| (of, it)));
-    let rows: String = all.filter(|(_, it)| it.finding.is_different()).map(row).collect();
-    if rows.is_empty() {
-        return rows;
+    let rows: Vec<Vec<Cell>> = all.filter(|(_, it)| it.finding.is_different()).map(row).collect();
+    if !rows.is_empty() {
+        let heads = ["task", "measure", "A", "B", "B against A, 95 %", "verdict"];
+        let summary = format!("{} measures of tasks that differ", rows.len());
+        page.folded(&summary, &shell::table("Measures that differ beyond chance", &heads, &rows));
     }
-    format!(
-        "<h2>Tasks</h2>\n<details open><summary>Measures of tasks that differ</summary>\n<div \
-         class=\"scroll\"><table>\n<tr><th>task</th><th>measure</th>{HEAD}{rows}</table></div>\n</details>\n"
-    )
 }
 
-fn cells(it: &Difference) -> String {
-    let [a, b] = [it.a, it.b].map(|value| escape(&figure::show(value, &it.unit)));
-    let word = judged(it);
-    format!(
-        "<td class=\"n\">{a}</td><td class=\"n\">{b}</td><td class=\"n\">{}</td><td class=\"{word}\">{word}</td>",
-        escape(&change(it))
-    )
+fn cells(diff: &Diff, it: &Difference) -> Vec<Cell> {
+    let [a, b] = [it.a, it.b].map(|value| Cell::number(&figure::show(value, &it.unit)));
+    let verdict = match judged(it) {
+        word @ "better" => Cell::of_class(word, "verdict better"),
+        word @ "worse" => Cell::of_class(word, "verdict worse"),
+        word => Cell::of_class(word, "verdict"),
+    };
+    vec![a, b, Cell::number(&change(it, diff.kind)), verdict]
 }
 
 #[cfg(test)]
@@ -136,9 +119,10 @@ mod tests {
         diff.first_difference =
             Some(FirstDifference { at_ns: 5, cpu: Some(0), a: choice(9), b: choice(10), ..FirstDifference::default() });
         diff.conclude();
-        let page = render(&diff);
-        assert!(!page.contains("<img"), "{page}");
+        let page = render(&diff, "goodness diff '<b>'");
+        assert!(!page.contains("<img") && !page.contains("<b>"), "{page}");
         assert_eq!(page.matches("<rect").count(), 3, "a slice each, and the legend");
         assert!(page.contains("class=\"mark\"") && !page.contains("<script"));
+        assert!(page.contains("Save as SVG") && page.contains("Run it again"));
     }
 }

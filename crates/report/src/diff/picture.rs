@@ -3,6 +3,7 @@
 use super::{Diff, FirstDifference, Slice};
 use crate::colour;
 use crate::figure;
+use crate::legend::legend;
 use crate::shell::escape;
 use std::fmt::Write;
 
@@ -36,7 +37,8 @@ impl Picture<'_> {
     fn draw(&self, sides: [(&String, &Vec<Slice>); 2]) -> String {
         let colours = colours(sides.map(|(_, slices)| slices));
         let block = ROW * f64::from(self.cpus) + 30.0;
-        let height = TOP + 2.0 * block + 30.0;
+        let bottom = TOP + 2.0 * block + 12.0;
+        let (legend, height) = names(&colours, bottom + 10.0);
         let mut svg = format!(
             "<svg viewBox=\"0 0 {} {height}\" role=\"img\" aria-label=\"Both schedules around the first \
              difference\">\n",
@@ -47,13 +49,12 @@ impl Picture<'_> {
             let _ = writeln!(svg, "<text x=\"0\" y=\"{}\">{}: {}</text>", top + 16.0, ["A", "B"][index], escape(label));
             for cpu in 0..self.cpus {
                 let middle = top + 24.0 + ROW * (f64::from(cpu) + 0.7);
-                let _ = writeln!(svg, "<text x=\"0\" y=\"{middle}\" class=\"dim\">CPU {cpu}</text>");
+                let _ = writeln!(svg, "<text x=\"0\" y=\"{middle}\">CPU {cpu}</text>");
             }
             slices.iter().for_each(|slice| svg.push_str(&self.slice(slice, top + 24.0, &colours)));
         }
-        svg.push_str(&self.axis(height));
-        svg.push_str("</svg>\n");
-        svg + &legend(&colours)
+        svg.push_str(&self.axis(bottom));
+        svg + &legend + "</svg>\n"
     }
 
     fn x(&self, at: u64) -> f64 {
@@ -74,7 +75,7 @@ impl Picture<'_> {
         let title = escape(&format!("{name}: {span} from {}", figure::time(Some(slice.start_ns))));
         let fits = width > 7.5 * name.chars().count() as f64;
         let text = if fits {
-            format!("<text x=\"{:.1}\" y=\"{:.1}\" class=\"in\">{}</text>", left + 3.0, y + 16.0, escape(&name))
+            format!("<text x=\"{:.1}\" y=\"{:.1}\" class=\"dark\">{}</text>", left + 3.0, y + 16.0, escape(&name))
         } else {
             String::new()
         };
@@ -85,17 +86,16 @@ impl Picture<'_> {
     }
 
     /// The two ends of the axis, and the decision.
-    fn axis(&self, height: f64) -> String {
+    fn axis(&self, bottom: f64) -> String {
         let at = self.x(self.first.at_ns);
-        let bottom = height - 8.0;
         let ends = [(MARGIN, self.from, "start"), (MARGIN + WIDTH, self.to, "end")].map(|(x, at, anchor)| {
             let time = escape(&figure::time(Some(at)));
-            format!("<text x=\"{x}\" y=\"{bottom}\" class=\"dim\" text-anchor=\"{anchor}\">{time}</text>\n")
+            format!("<text x=\"{x}\" y=\"{bottom}\" text-anchor=\"{anchor}\">{time}</text>\n")
         });
         let time = escape(&figure::time(Some(self.first.at_ns)));
         format!(
-            "<line x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"0\" y2=\"{}\" class=\"mark\"/>\n<text x=\"{:.1}\" y=\"12\" \
-             class=\"dim\">first difference, {time}</text>\n{}",
+            "<line x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"0\" y2=\"{}\" class=\"mark\"/>\n<text x=\"{:.1}\" y=\"12\">first \
+             difference, {time}</text>\n{}",
             bottom - 14.0,
             at + 4.0,
             ends.concat()
@@ -115,14 +115,14 @@ fn colours(sides: [&Vec<Slice>; 2]) -> Vec<(String, String)> {
     colours
 }
 
-fn legend(colours: &[(String, String)]) -> String {
-    let one = |(name, colour): &(String, String)| {
-        format!(
-            "<span><svg viewBox=\"0 0 10 10\"><rect width=\"10\" height=\"10\" fill=\"{colour}\"/></svg>{}</span> ",
-            escape(name)
-        )
-    };
+/// The tasks with their colours, from `top` on, and the height of the drawing with them.
+fn names(colours: &[(String, String)], top: f64) -> (String, f64) {
     let more = colours.len().saturating_sub(NAMED);
-    let more = if more > 0 { format!("and {more} more") } else { String::new() };
-    format!("<p class=\"legend\">{}{more}</p>\n", colours.iter().take(NAMED).map(one).collect::<String>())
+    let more = (more > 0).then(|| format!("and {more} more"));
+    let names: Vec<String> = colours.iter().take(NAMED).map(|(name, _)| name.clone()).chain(more).collect();
+    let swatch = |index: usize, x, y| {
+        let fill = colours.get(index).filter(|_| index < NAMED).map_or("none", |(_, colour)| colour);
+        format!("<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"16\" height=\"13\" fill=\"{fill}\"/>")
+    };
+    legend(&names, swatch, (MARGIN + WIDTH, top))
 }

@@ -1,38 +1,20 @@
 //! Differences in words.
 
 use super::{Diff, Difference, Finding, FirstDifference, Kind, TaskName, Verdict};
+use crate::change::change_within;
 use crate::figure;
 use crate::model::Better;
 
-/// Factors beyond which a change is said as a factor and not in percent.
-const FACTORS: std::ops::Range<f64> = 0.1..10.0;
-
-/// A change with its interval: `+12 % (+10…+15)`.
-pub(super) fn change(it: &Difference) -> String {
-    if it.finding == Finding::Equal {
-        return "0 %".into();
+/// A change of B from A with its interval: `12 % higher (+10…+15 %)`.
+pub(super) fn change(it: &Difference, kind: Kind) -> String {
+    let units = if kind == Kind::Recordings { "recordings" } else { "runs" };
+    match (it.finding, it.a, it.b, it.ratio) {
+        (Finding::Equal, ..) => "unchanged".into(),
+        (_, Some(0.0), Some(_), _) => "up from 0".into(),
+        (_, Some(_), Some(0.0), _) => "down to 0".into(),
+        (.., None) => figure::NOT_MEASURED.into(),
+        (.., Some(ratio)) => change_within(ratio, it.ci95, units),
     }
-    match (it.a, it.b) {
-        (Some(0.0), Some(_)) => return "from 0".into(),
-        (Some(_), Some(0.0)) => return "to 0".into(),
-        _ => {}
-    }
-    let Some(ratio) = it.ratio else { return figure::NOT_MEASURED.into() };
-    let is_factor =
-        !FACTORS.contains(&ratio) || it.ci95.is_some_and(|[low, high]| !FACTORS.contains(&low) || high > 10.0);
-    match (it.ci95, is_factor) {
-        (None, true) => figure::ratio(Some(ratio)),
-        (None, false) => format!("{} %", percent(ratio)),
-        (Some(interval), true) => format!("{} ({})", figure::ratio(Some(ratio)), figure::ratio_interval(interval)),
-        (Some([low, high]), false) => format!("{} % ({}…{})", percent(ratio), percent(low), percent(high)),
-    }
-}
-
-fn percent(ratio: f64) -> String {
-    let change = (ratio - 1.0) * 100.0;
-    let decimals = if change.abs() < 9.95 { 1 } else { 0 };
-    let text = format!("{change:+.decimals$}");
-    if text.trim_start_matches(['+', '-']).chars().all(|c| c == '0' || c == '.') { "0".into() } else { text }
 }
 
 /// What the finding means for the side B.

@@ -9,7 +9,7 @@ use crate::table::{self, trimmed, wrapped};
 /// Metrics that are shown without being asked for all.
 const METRICS_SHOWN: usize = 5;
 /// Rows of tasks that are shown, likewise.
-const TASKS_SHOWN: usize = 3;
+const TASKS_SHOWN: usize = 2;
 /// Waiting tasks that are named, likewise.
 const QUEUE_SHOWN: usize = 3;
 
@@ -108,7 +108,7 @@ impl Page<'_> {
         let mut table = table::new(self.width);
         table.set_header(["metric", "A", "B", "B against A, 95 %", ""]);
         shown.iter().for_each(|it| {
-            table.add_row(std::iter::once(it.name.clone()).chain(cells(it)));
+            table.add_row(std::iter::once(it.name.clone()).chain(cells(it, self.diff.kind)));
         });
         table::align_right(&mut table, [1, 2, 3]);
         format!("\n{}\n{}", trimmed(&table), self.wrap(&counts))
@@ -130,7 +130,7 @@ impl Page<'_> {
         let mut table = table::new(self.width);
         table.set_header(["task", "metric", "A", "B", "B against A, 95 %", ""]);
         for (of, it) in &rows {
-            table.add_row([task(&of.task), it.name.clone()].into_iter().chain(cells(it)));
+            table.add_row([task(&of.task), it.name.clone()].into_iter().chain(cells(it, self.diff.kind)));
         }
         table::align_right(&mut table, [2, 3, 4]);
         let more = count - rows.len();
@@ -178,6 +178,6 @@ fn size(it: &Difference) -> f64 {
     it.ratio.filter(|ratio| *ratio > 0.0).map_or(f64::MAX, |ratio| ratio.ln().abs())
 }
 
-fn cells(it: &Difference) -> [String; 4] {
-    [figure::show(it.a, &it.unit), figure::show(it.b, &it.unit), change(it), judged(it).into()]
+fn cells(it: &Difference, kind: Kind) -> [String; 4] {
+    [figure::show(it.a, &it.unit), figure::show(it.b, &it.unit), change(it, kind), judged(it).into()]
 }

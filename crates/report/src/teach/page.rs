@@ -2,10 +2,9 @@
 
 use super::gantt::ms;
 use super::text::decisions;
-use super::{Lesson, Piece, Schedule};
+use super::{Job, Lesson, Means, Piece, Schedule, Times};
 use crate::colour;
-use crate::html::{plain_head, without_markup};
-use crate::shell::escape;
+use crate::shell::{self, Cell, Mood, Shell, escape};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -13,29 +12,66 @@ const SCRIPT: &str = include_str!("../../web/teach.js");
 /// Width of the time axis, height of a row and room before it, in px.
 const WIDTH: f64 = 900.0;
 const ROW: f64 = 28.0;
-const MARGIN: f64 = 60.0;
+const MARGIN: f64 = 10.0;
 
-/// The page.
+/// The page; `command` makes it again.
 #[must_use]
-pub fn render(lesson: &Lesson) -> String {
+pub fn render(lesson: &Lesson, command: &str) -> String {
     let end = lesson.policies.iter().map(Schedule::end_ns).max().unwrap_or(0).max(1);
+    let mut page = Shell::new("teach", &jobs(lesson), command)
+        .headline(&headline(lesson), Mood::Sure)
+        .script(SCRIPT, &steps(lesson, end).to_string());
     let charts: String = lesson.policies.iter().enumerate().map(|(index, it)| chart(lesson, index, it, end)).collect();
-    let steps = without_markup(&steps(lesson, end).to_string());
-    format!(
-        "{}<main>\n<h1>{}</h1>\n<p class=\"controls\"><button id=\"first\">First</button><button \
-         id=\"back\">Back</button><button id=\"on\">Next</button><button id=\"last\">Last</button> <b id=\"time\" \
-         aria-live=\"polite\"></b> <span class=\"dim\">Keys: ← →</span></p>\n{charts}</main>\n<footer \
-         class=\"dim\">Made by goodness. This file is complete: it loads nothing.</footer>\n<script \
-         type=\"application/json\" id=\"steps\">{steps}</script>\n<script type=\"module\">{SCRIPT}</script>\n\
-         </body>\n</html>\n",
-        plain_head("Schedules", Some(SCRIPT)),
-        escape(&jobs(lesson))
-    )
+    page.section("Schedules, step by step", &(CONTROLS.to_string() + &charts));
+    page.section("Times of each job, in ms", &times(lesson));
+    page.finish()
+}
+
+const CONTROLS: &str = "<p class=\"controls\"><button id=\"first\">First</button><button id=\"back\">Back</button>\
+    <button id=\"on\">Next</button><button id=\"last\">Last</button> <b id=\"time\" aria-live=\"polite\"></b> \
+    <span class=\"hint\">Keys: <kbd>←</kbd> <kbd>→</kbd></span></p>\n";
+
+/// Who waits least, in a sentence.
+fn headline(lesson: &Lesson) -> String {
+    let wait = |it: &&Schedule| it.mean.waiting_ns;
+    let by_wait = |a: &&Schedule, b: &&Schedule| wait(a).total_cmp(&wait(b));
+    let all = || lesson.policies.iter();
+    let (Some(least), Some(most)) = (all().min_by(by_wait), all().max_by(by_wait)) else { return String::new() };
+    let said = |it: &Schedule| format!("{} ms", ms(it.mean.waiting_ns));
+    let same = all().filter(|it| wait(it) == wait(&least)).map(|it| it.policy.clone()).collect::<Vec<_>>();
+    match (lesson.policies.len(), same.len()) {
+        (1, _) => format!("Under {} the jobs wait {} on average.", least.policy, said(least)),
+        (all, same) if all == same => format!("The jobs wait {} on average under each policy.", said(least)),
+        _ => format!(
+            "The jobs wait least under {}: {} on average; most under {}: {}.",
+            same.join(" and "),
+            said(least),
+            most.policy,
+            said(most)
+        ),
+    }
+}
+
+/// Waiting, response and turnaround of each job under each policy.
+fn times(lesson: &Lesson) -> String {
+    let table = |caption: &str, of: fn(&Times) -> u64, mean: fn(&Means) -> f64| {
+        let heads: Vec<&str> = ["job"].into_iter().chain(lesson.policies.iter().map(|it| it.policy.as_str())).collect();
+        let row = |(index, job): (usize, &Job)| {
+            let cells = lesson.policies.iter().map(|it| Cell::number(&ms(of(&it.times[index]) as f64)));
+            [Cell::text(&job.name)].into_iter().chain(cells).collect()
+        };
+        let means = lesson.policies.iter().map(|it| Cell::number(&ms(mean(&it.mean))));
+        let means: Vec<Cell> = [Cell::text("mean")].into_iter().chain(means).collect();
+        let rows: Vec<Vec<Cell>> = lesson.jobs.iter().enumerate().map(row).chain([means]).collect();
+        shell::table(caption, &heads, &rows)
+    };
+    table("Waiting: in the run queue, from arrival to end", |it| it.waiting_ns, |it| it.waiting_ns)
+        + &table("Response: from arrival to the first time on a CPU", |it| it.response_ns, |it| it.response_ns)
+        + &table("Turnaround: from arrival to end", |it| it.turnaround_ns, |it| it.turnaround_ns)
 }
 
 fn jobs(lesson: &Lesson) -> String {
-    let one =
-        |job: &super::Job| format!("{} (at {}, {} ms)", job.name, ms(job.arrival_ns as f64), ms(job.burst_ns as f64));
+    let one = |job: &Job| format!("{} (at {}, {} ms)", job.name, ms(job.arrival_ns as f64), ms(job.burst_ns as f64));
     lesson.jobs.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
@@ -62,19 +98,20 @@ fn chart(lesson: &Lesson, index: usize, schedule: &Schedule, end: u64) -> String
     let bars: String = schedule.slices.iter().map(|it| bar(lesson, it, end)).collect();
     let ticks: String = ticks(schedule, end)
         .iter()
-        .map(|(x, text)| {
-            format!("<text x=\"{x:.1}\" y=\"{}\" class=\"dim\" text-anchor=\"middle\">{text}</text>\n", height - 6.0)
-        })
+        .map(|(x, text)| format!("<text x=\"{x:.1}\" y=\"{}\" class=\"middle\">{text}</text>\n", height - 6.0))
         .collect();
-    format!(
-        "<h2>{}</h2>\n<p class=\"dim\">Means: waiting {wait} ms, response {response} ms, turnaround {turnaround} \
-         ms</p>\n\
-         <figure><svg viewBox=\"0 0 {} {height}\" role=\"img\" aria-label=\"Schedule under {0}\">\n{bars}{ticks}<line \
-         id=\"line-{index}\" y1=\"0\" y2=\"{}\" class=\"mark\"/>\n</svg></figure>\n<p class=\"said\" \
-         id=\"said-{index}\"></p>\n",
-        escape(&schedule.policy),
+    let svg = format!(
+        "<svg viewBox=\"0 0 {} {height}\" role=\"img\" aria-label=\"Schedule under {}\">\n{bars}{ticks}<line \
+         id=\"line-{index}\" x1=\"-9\" x2=\"-9\" y1=\"0\" y2=\"{}\" class=\"mark\"/>\n</svg>",
         MARGIN + WIDTH + 20.0,
+        escape(&schedule.policy),
         height - 18.0
+    );
+    format!(
+        "<h3>{}</h3>\n<p class=\"about\">Means: waiting {wait} ms, response {response} ms, turnaround {turnaround} \
+         ms</p>\n{}<p class=\"said\" id=\"said-{index}\"></p>\n",
+        escape(&schedule.policy),
+        shell::picture(&svg, &format!("schedule under {}", schedule.policy))
     )
 }
 
@@ -84,11 +121,7 @@ fn bar(lesson: &Lesson, it: &Piece, end: u64) -> String {
     let title = format!("{name}: {} to {} ms", ms(it.start_ns as f64), ms(it.end_ns as f64));
     let fits = right - left > 8.0 * lesson.jobs[it.job].name.chars().count() as f64 + 4.0;
     let text = if fits {
-        format!(
-            "<text x=\"{:.1}\" y=\"{:.1}\" class=\"in\" text-anchor=\"middle\">{name}</text>",
-            (left + right) / 2.0,
-            y + 17.0
-        )
+        format!("<text x=\"{:.1}\" y=\"{:.1}\" class=\"middle dark\">{name}</text>", (left + right) / 2.0, y + 17.0)
     } else {
         String::new()
     };
@@ -117,7 +150,7 @@ fn ticks(schedule: &Schedule, end: u64) -> Vec<(f64, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::teach::{Job, SCHEMA};
+    use crate::teach::SCHEMA;
 
     #[test]
     fn a_page_has_a_chart_for_each_policy_and_names_add_no_element() {
@@ -125,9 +158,9 @@ mod tests {
         let jobs = vec![Job { name: name.into(), burst_ns: 5, ..Job::default() }];
         let piece = Piece { end_ns: 5, then: "ended".into(), ..Piece::default() };
         let policies = ["fifo", "rr"].map(|it| Schedule::of(it.into(), &jobs, vec![piece.clone()]));
-        let page = render(&Lesson { schema: SCHEMA, jobs, cpus: 1, policies: policies.to_vec() });
+        let page = render(&Lesson { schema: SCHEMA, jobs, cpus: 1, policies: policies.to_vec() }, name);
         assert!(!page.contains("<img"), "{page}");
-        assert_eq!((page.matches("<figure>").count(), page.matches("id=\"said-").count()), (2, 2));
+        assert_eq!((page.matches("<figure").count(), page.matches("id=\"said-").count()), (2, 2));
         assert!(page.contains("\\u003cimg"), "the steps name it as text");
     }
 }

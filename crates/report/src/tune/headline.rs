@@ -1,7 +1,7 @@
 //! The answer of a tuning in words.
 
 use super::{Answer, Finalist, Kept, Standing, Tuning};
-use crate::change::{change, change_within};
+use crate::change::{change, change_in_words};
 use crate::figure::{self, printable};
 use crate::model::Better;
 use goodness_observe::title;
@@ -27,7 +27,7 @@ impl Tuning {
         let verb = if self.objective.better == Better::Higher { "raises" } else { "cuts" };
         let [from, to] = [&self.reference, &best.score].map(|it| figure::show(it.value, &self.objective.unit));
         let change =
-            best.ratio.map_or_else(String::new, |it| format!(", {}", change_within(it, best.ratio_ci95, "runs")));
+            best.ratio.map_or_else(String::new, |it| format!(", {}", change_in_words(it, best.ratio_ci95, "runs")));
         let kept = match (self.guards.is_empty(), best.guards.contains(&Kept::InSimulation)) {
             (true, _) => "",
             (false, false) => " It keeps the guards.",
@@ -107,5 +107,5 @@ impl Tuning {
 
 /// ` 2.5 % lower (95 %: 7.0 % lower to 2.0 % higher)`.
 fn may_be(finalist: &Finalist) -> String {
-    finalist.ratio.map_or_else(String::new, |it| format!(" {}", change_within(it, finalist.ratio_ci95, "runs")))
+    finalist.ratio.map_or_else(String::new, |it| format!(" {}", change_in_words(it, finalist.ratio_ci95, "runs")))
 }

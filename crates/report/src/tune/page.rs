@@ -1,40 +1,18 @@
 //! A tuning as one self-contained HTML page: the answer, the finalists, a chart for each knob, every candidate.
 
-use super::{Kept, Tuning};
-use crate::chart::{self, Chart, Line, Point, escape};
+use super::{Answer, Candidate, Finalist, Tuning};
+use crate::change::{change, change_interval};
+use crate::chart::{Chart, Line, Point};
 use crate::figure;
-use std::fmt::Write;
-
-const STYLE: &str = "body { background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
-main { max-width: 60rem; margin: auto; padding: 1rem; } table { border-collapse: collapse; }
-th, td { border-bottom: 1px solid var(--rule); padding: .2rem .6rem; text-align: left; }
-.number { text-align: right; white-space: nowrap; } .scroll, pre { overflow-x: auto; }
-.answer { font-size: 1.25rem; } .better { color: var(--good); } .worse { color: var(--bad); }
-figure { margin: 1rem 0; }";
+use crate::shell::{self, Cell, Mood, Shell, escape};
 
 /// The page; `command` makes it again.
 #[must_use]
 pub fn render(tuning: &Tuning, command: &str) -> String {
-    let mut page = format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
-         img-src data:\">\n<link rel=\"icon\" href=\"data:,\">\n<title>Tuning {0} – goodness</title>\n\
-         <style>{1}{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>Tuning {0}</h1>\n<p class=\"answer\">{2}</p>\n",
-        escape(&tuning.searched.join(", ")),
-        chart::STYLE,
-        escape(&tuning.worded())
-    );
-    let commands = tuning.commands();
-    if !commands.is_empty() {
-        let _ = writeln!(page, "<pre tabindex=\"0\">{}</pre>", escape(&commands));
-    }
-    finalists(tuning, &mut page);
     let runs = &tuning.runs;
-    let _ = writeln!(
-        page,
-        "<p>{} runs: {} to search, {} held out, {} to measure the error of the replay. A grid of {} settings takes {} \
-         runs.</p>",
+    let lead = format!(
+        "{} runs: {} to search, {} held out, {} to measure the error of the replay. A grid of {} settings takes {} \
+         runs.",
         runs.all(),
         runs.search,
         runs.held_out,
@@ -42,68 +20,82 @@ pub fn render(tuning: &Tuning, command: &str) -> String {
         runs.grid_settings,
         runs.grid
     );
+    let mut page = Shell::new("tune", &format!("Tuning {}", tuning.searched.join(", ")), command)
+        .headline(&tuning.worded(), mood(tuning))
+        .lead(&lead);
+    let commands = tuning.commands();
+    if !commands.is_empty() {
+        page.section("What to do", &format!("<pre class=\"commands\" tabindex=\"0\">{}</pre>", escape(&commands)));
+    }
+    if !tuning.finalists.is_empty() {
+        page.section("Finalists, on held-out runs", &finalists(tuning));
+    }
     knobs(tuning, &mut page);
-    candidates(tuning, &mut page);
-    let _ = writeln!(
-        page,
-        "<h2>Run it again</h2>\n<pre tabindex=\"0\">{}</pre>\n</main>\n</body>\n</html>",
-        escape(command)
-    );
-    page
+    page.folded(&format!("All {} candidates of the search", tuning.candidates.len()), &candidates(tuning));
+    page.finish()
 }
 
-fn finalists(tuning: &Tuning, page: &mut String) {
-    if tuning.finalists.is_empty() {
-        return;
+fn mood(tuning: &Tuning) -> Mood {
+    match tuning.answer {
+        _ if tuning.is_untrusted() => Mood::Untrusted,
+        Answer::Found | Answer::Nothing => Mood::Sure,
+        Answer::Undecided | Answer::Stopped => Mood::Open,
     }
-    let guards: String = tuning.guards.iter().map(|guard| format!("<th>{}", escape(guard))).collect();
+}
+
+fn finalists(tuning: &Tuning) -> String {
     let unit = &tuning.objective.unit;
-    let _ = writeln!(
-        page,
-        "<h2>Finalists, on held-out runs</h2>\n<div class=\"scroll\"><table>\n<thead><tr><th>setting\
-         <th class=\"number\">{}<th class=\"number\">95 % interval<th class=\"number\">ratio<th class=\"number\">95 % \
-         interval<th>result{guards}</tr></thead>\n<tbody>",
-        escape(&tuning.objective.metric)
-    );
-    for it in &tuning.finalists {
-        let kept = |kept: &Kept| format!("<td>{}", Tuning::guard_word(*kept));
-        let _ = writeln!(
-            page,
-            "<tr><th scope=\"row\">{}<td class=\"number\">{}<td class=\"number\">{}<td class=\"number\">{}\
-             <td class=\"number\">{}<td class=\"{}\">{}{}</tr>",
-            escape(&it.arm),
-            figure::show(it.score.value, unit),
-            figure::interval(it.score.ci95, unit),
-            figure::ratio(it.ratio),
-            it.ratio_ci95.map_or_else(String::new, figure::ratio_interval),
-            it.standing.name(),
-            it.standing.name(),
-            it.guards.iter().map(kept).collect::<String>()
-        );
-    }
-    let _ = writeln!(
-        page,
-        "<tr><th scope=\"row\">{}<td class=\"number\">{}<td class=\"number\">{}<td><td><td>reference</tr>\n</tbody>\
-         </table></div>",
-        escape(&tuning.default_label()),
-        figure::show(tuning.reference.value, unit),
-        figure::interval(tuning.reference.ci95, unit)
-    );
+    let row = |it: &Finalist| {
+        let class = match it.standing.name() {
+            "better" => "verdict better",
+            "worse" => "verdict worse",
+            _ => "verdict",
+        };
+        let kept = it.guards.iter().map(|kept| Cell::text(Tuning::guard_word(*kept)));
+        [
+            Cell::text(&it.arm),
+            Cell::number(&figure::show(it.score.value, unit)),
+            Cell::number(&figure::interval(it.score.ci95, unit)),
+            Cell::number(&it.ratio.map_or_else(String::new, change)),
+            Cell::number(&it.ratio_ci95.map_or_else(String::new, |ends| change_interval(ends, "runs"))),
+            Cell::of_class(it.standing.name(), class),
+        ]
+        .into_iter()
+        .chain(kept)
+        .collect::<Vec<_>>()
+    };
+    let reference = vec![
+        Cell::text(&tuning.default_label()),
+        Cell::number(&figure::show(tuning.reference.value, unit)),
+        Cell::number(&figure::interval(tuning.reference.ci95, unit)),
+        Cell::default(),
+        Cell::default(),
+        Cell::of_class("reference", "verdict"),
+    ];
+    let width = reference.len() + tuning.guards.len();
+    let mut rows: Vec<Vec<Cell>> = tuning.finalists.iter().map(row).chain([reference]).collect();
+    rows.iter_mut().for_each(|row| row.resize(width, Cell::default()));
+    let fixed = ["setting", "mean", "95 % interval", "change", "95 % interval", "result"];
+    let heads: Vec<&str> = fixed.into_iter().chain(tuning.guards.iter().map(String::as_str)).collect();
+    shell::table(&figure::titled(&tuning.objective.metric), &heads, &rows)
 }
 
-fn knobs(tuning: &Tuning, page: &mut String) {
-    page.push_str("<h2>Knobs</h2>\n");
+fn knobs(tuning: &Tuning, page: &mut Shell) {
     for (place, knob) in tuning.knobs.iter().enumerate() {
+        let row =
+            |it: &super::Level| vec![Cell::text(&it.values), Cell::number(&it.ratio.map_or_else(String::new, change))];
+        let rows: Vec<Vec<Cell>> = knob.levels.iter().map(row).collect();
         let effect = match knob.is_flat {
-            true => "flat".into(),
-            false => format!("{} between its levels", figure::ratio(knob.effect)),
+            true => "It makes no difference: the metric is flat over its values.".into(),
+            false => format!("The best and the worst of its values differ by {}.", figure::ratio(knob.effect)),
         };
-        let level = |it: &super::Level| format!("{} at {}", figure::ratio(it.ratio), escape(&it.values));
-        let levels: Vec<String> = knob.levels.iter().map(level).collect();
-        let _ = writeln!(page, "<h3>{}: {effect}</h3>\n<p>{}</p>", escape(&knob.name), levels.join(", "));
-        if let Some(chart) = chart_of(tuning, place) {
-            let _ = writeln!(page, "<figure>{}</figure>", chart.svg());
-        }
+        let drawn = chart_of(tuning, place).map(|chart| shell::chart(&chart)).unwrap_or_default();
+        let table = shell::table(
+            &format!("Values of {} against the default, in the search", knob.name),
+            &["value", "change"],
+            &rows,
+        );
+        page.section(&format!("Knob {}", knob.name), &(shell::paragraph(&effect) + &table + &drawn));
     }
 }
 
@@ -133,28 +125,20 @@ fn chart_of(tuning: &Tuning, place: usize) -> Option<Chart> {
     })
 }
 
-fn candidates(tuning: &Tuning, page: &mut String) {
-    let _ = writeln!(
-        page,
-        "<details><summary>All {} candidates of the search</summary>\n<div class=\"scroll\"><table>\n<thead><tr>\
-         <th class=\"number\">round<th class=\"number\">runs<th class=\"number\">ratio<th class=\"number\">95 % \
-         interval<th>setting<th>dropped</tr></thead>\n<tbody>",
-        tuning.candidates.len()
-    );
-    for it in &tuning.candidates {
-        let _ = writeln!(
-            page,
-            "<tr><td class=\"number\">{}<td class=\"number\">{}<td class=\"number\">{}<td class=\"number\">{}<td>{}\
-             <td>{}</tr>",
-            it.round,
-            it.runs,
-            figure::ratio(it.ratio),
-            it.ratio_ci95.map_or_else(String::new, figure::ratio_interval),
-            escape(&it.arm),
-            it.dropped.map_or("", |why| why.name())
-        );
-    }
-    page.push_str("</tbody></table></div></details>\n");
+fn candidates(tuning: &Tuning) -> String {
+    let row = |it: &Candidate| {
+        vec![
+            Cell::text(&it.arm),
+            Cell::number(&it.round.to_string()),
+            Cell::number(&it.runs.to_string()),
+            Cell::number(&it.ratio.map_or_else(String::new, change)),
+            Cell::number(&it.ratio_ci95.map_or_else(String::new, |ends| change_interval(ends, "runs"))),
+            Cell::text(it.dropped.map_or("", |why| why.name())),
+        ]
+    };
+    let rows: Vec<Vec<Cell>> = tuning.candidates.iter().map(row).collect();
+    let heads = ["setting", "round", "runs", "change", "95 % interval", "dropped"];
+    shell::table("Candidates against the default, in the search", &heads, &rows)
 }
 
 #[cfg(test)]
@@ -169,7 +153,13 @@ mod tests {
         let page = render(&tuning, "goodness tune mixed --over base_slice=0.3ms..12ms");
         assert!(!page.contains("<script"), "{page}");
         assert_eq!(page.matches("<svg").count(), 2, "base_slice and redis.nice");
-        assert!(page.contains("Apply:") && page.contains("better") && !page.contains("NaN"), "{page}");
+        assert!(
+            page.contains("Apply:")
+                && page.contains("conclusion sure")
+                && page.contains("better")
+                && !page.contains("NaN"),
+            "{page}"
+        );
         for forbidden in ["src=", "@import", "url(", "https://"] {
             assert!(!page.contains(forbidden), "the page holds {forbidden}");
         }

@@ -1,10 +1,9 @@
 //! The answer for a terminal: the main cause first.
 
-use super::words::{Joined, in_general, link, part, who};
-use super::{Check, Latency, Link, Who, Why};
+use super::headline::{figures, headline};
+use super::words::{Joined, began, joined, link, moment, part, signed, who};
+use super::{Check, Why};
 use crate::{figure, table};
-use std::cmp::Reverse;
-use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// Parts of the sum that are shown without `-v`. A choice: the answer fits a terminal of 24 lines.
@@ -18,18 +17,8 @@ const WORST: usize = 4;
 #[must_use]
 pub fn text(why: &Why, width: u16, is_long: bool) -> String {
     let mut out = String::new();
-    let by = why.policy.as_ref().map_or_else(|| ", as recorded".into(), |policy| format!(" under {policy}"));
     let _ = writeln!(out, "{}", table::wrapped("", &headline(why), width, ""));
-    let figures = format!(
-        "{}{by}: {} {}, mean {}, p99 {}, worst {}",
-        figure::printable(&why.input),
-        why.count,
-        figure::printable(&why.whom),
-        figure::time(why.mean_ns),
-        figure::time(why.p99_ns),
-        figure::time(why.worst_ns)
-    );
-    let _ = writeln!(out, "{}", table::wrapped("", &figures, width, "  "));
+    let _ = writeln!(out, "{}", table::wrapped("", &figures(why), width, "  "));
     sums(why, width, is_long, &mut out);
     checks(&why.checks, width, &mut out);
     levers(why, &mut out);
@@ -43,31 +32,6 @@ pub fn text(why: &Why, width: u16, is_long: bool) -> String {
 /// Causes that are not shown.
 fn others(count: usize) -> String {
     if count == 1 { "1 other cause".into() } else { format!("{count} other causes") }
-}
-
-/// The main cause in one sentence.
-fn headline(why: &Why) -> String {
-    let Some(main) = why.tail.parts.first() else {
-        return format!("Nothing is late: no {}.", figure::printable(&why.whom));
-    };
-    let rule = main.rule.as_ref().filter(|_| main.cause != "throttled");
-    let rule = rule.map_or_else(String::new, |rule| format!("; the rule: {}", in_general(&rule.name)));
-    let check = why.checks.iter().find(|it| it.cause == main.cause && it.culprit == main.culprit);
-    let check = check.map_or_else(String::new, |check| match (check.verdict.as_str(), check.gone) {
-        ("fails", Some(_)) => " The check does not confirm it.".into(),
-        (_, Some(gone)) if gone <= 0.0 => String::new(),
-        (_, Some(gone)) if main.cause == "computing" => {
-            let gone = figure::percent(Some(gone));
-            format!(" In a simulation with half of it they are {gone} shorter.")
-        }
-        (_, Some(gone)) => {
-            format!(" In a simulation without this cause they are {} shorter.", figure::percent(Some(gone)))
-        }
-        _ => String::new(),
-    });
-    let share = figure::percent(Some(main.share));
-    let slowest = if why.tail.count * 100 < why.count + 100 { "slowest 1 % of" } else { "slowest" };
-    format!("The {slowest} {} spent {share} of their time {}{rule}.{check}", why.of, part(main))
 }
 
 fn sums(why: &Why, width: u16, is_long: bool, out: &mut String) {
@@ -126,21 +90,13 @@ fn levers(why: &Why, out: &mut String) {
     }
 }
 
-/// A change with its sign.
-fn signed(change: Option<f64>) -> String {
-    match change {
-        Some(change) if change > 0.0 => format!("+{}", figure::percent(Some(change))),
-        change => figure::percent(change),
-    }
-}
-
 fn worst(why: &Why, width: u16, is_long: bool, out: &mut String) {
     let shown = if is_long { why.worst.len() } else { WORST.min(why.worst.len()) };
     if shown > 0 {
         let _ = writeln!(out, "\n  the worst, at the time they began");
     }
     for (rank, latency) in why.worst[..shown].iter().enumerate() {
-        let at = format!("{}.{:06} s", latency.at_ns / 1_000_000_000, latency.at_ns / 1_000 % 1_000_000);
+        let at = moment(latency.at_ns);
         let head = format!("{:>4}  {at}  {}  ", rank + 1, figure::time(Some(latency.length_ns)));
         let links = joined(&latency.chain);
         if rank > 0 && !is_long {
@@ -181,48 +137,4 @@ fn cut(line: &str, width: u16) -> String {
         false => line.into(),
         true => line.chars().take(usize::from(width) - 1).chain(['…']).collect(),
     }
-}
-
-/// Whose latency it is, and how it began.
-fn began(latency: &Latency) -> String {
-    let task = who(&latency.task);
-    let open = if latency.is_open { ", not over at the end" } else { "" };
-    let how = match (latency.began.as_str(), &latency.woken_by) {
-        ("woken", Some(waker)) => format!(", woken by {}", who(waker)),
-        ("woken", None) => ", woken from outside".into(),
-        ("lost_cpu", _) => ", preempted".into(),
-        ("asked", _) => ", a request".into(),
-        _ => String::new(),
-    };
-    format!("{task}{how}{open}")
-}
-
-/// The links of a chain by names and cause, longest first, each with its sum, its number, and that of the culprits.
-fn joined(chain: &[Link]) -> Vec<Joined<'_>> {
-    let mut joined: Vec<Joined> = Vec::new();
-    for link in chain {
-        let key = |it: &Link| {
-            let name = |who: &Who| who.name.clone();
-            let rule = it.rule.as_ref().map(|rule| rule.name.clone());
-            (name(&it.task), it.cause.clone(), it.culprit.as_ref().map(name), rule)
-        };
-        let culprit = link.culprit.as_ref().map(|who| who.id);
-        match joined.iter_mut().find(|it| key(it.link) == key(link)) {
-            Some(it) => {
-                it.total += link.length_ns;
-                it.times += 1;
-                it.tasks.insert(link.task.id);
-                it.culprits.extend(culprit);
-            }
-            None => joined.push(Joined {
-                link,
-                total: link.length_ns,
-                times: 1,
-                tasks: BTreeSet::from([link.task.id]),
-                culprits: culprit.into_iter().collect(),
-            }),
-        }
-    }
-    joined.sort_by_key(|it| Reverse(it.total));
-    joined
 }

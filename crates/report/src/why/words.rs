@@ -1,8 +1,9 @@
 //! Causes and rules in words.
 
-use super::{Link, Part, Who};
+use super::{Latency, Link, Part, Who};
 use crate::figure;
 use goodness_core::{Class, Reason, Span};
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 /// The name of a class, as `chrt` has it.
@@ -102,6 +103,19 @@ pub(super) struct Joined<'a> {
     pub culprits: BTreeSet<u64>,
 }
 
+impl Joined<'_> {
+    /// One link alone.
+    pub fn of(link: &Link) -> Joined<'_> {
+        Joined {
+            link,
+            total: link.length_ns,
+            times: 1,
+            tasks: BTreeSet::from([link.task.id]),
+            culprits: link.culprit.iter().map(|who| who.id).collect(),
+        }
+    }
+}
+
 /// Links of a chain.
 pub(super) fn link(joined: &Joined) -> String {
     let Joined { link, times, tasks, culprits, .. } = joined;
@@ -146,4 +160,54 @@ pub(super) fn who(who: &Who) -> String {
         0 => figure::name(&who.name),
         id => format!("{} {id}", figure::name(&who.name)),
     }
+}
+
+/// A change with its sign.
+pub(super) fn signed(change: Option<f64>) -> String {
+    match change {
+        Some(change) if change > 0.0 => format!("+{}", figure::percent(Some(change))),
+        change => figure::percent(change),
+    }
+}
+
+/// Whose latency it is, and how it began.
+pub(super) fn began(latency: &Latency) -> String {
+    let task = who(&latency.task);
+    let open = if latency.is_open { ", not over at the end" } else { "" };
+    let how = match (latency.began.as_str(), &latency.woken_by) {
+        ("woken", Some(waker)) => format!(", woken by {}", who(waker)),
+        ("woken", None) => ", woken from outside".into(),
+        ("lost_cpu", _) => ", preempted".into(),
+        ("asked", _) => ", a request".into(),
+        _ => String::new(),
+    };
+    format!("{task}{how}{open}")
+}
+
+/// The links of a chain by names and cause, longest first, each with its sum, its number, and that of the culprits.
+pub(super) fn joined(chain: &[Link]) -> Vec<Joined<'_>> {
+    let mut joined: Vec<Joined> = Vec::new();
+    for link in chain {
+        let key = |it: &Link| {
+            let name = |who: &Who| who.name.clone();
+            let rule = it.rule.as_ref().map(|rule| rule.name.clone());
+            (name(&it.task), it.cause.clone(), it.culprit.as_ref().map(name), rule)
+        };
+        match joined.iter_mut().find(|it| key(it.link) == key(link)) {
+            Some(it) => {
+                it.total += link.length_ns;
+                it.times += 1;
+                it.tasks.insert(link.task.id);
+                it.culprits.extend(link.culprit.as_ref().map(|who| who.id));
+            }
+            None => joined.push(Joined::of(link)),
+        }
+    }
+    joined.sort_by_key(|it| Reverse(it.total));
+    joined
+}
+
+/// A time on the clock of the recording or the run.
+pub(super) fn moment(at_ns: u64) -> String {
+    format!("{}.{:06} s", at_ns / 1_000_000_000, at_ns / 1_000 % 1_000_000)
 }

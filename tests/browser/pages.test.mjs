@@ -1,5 +1,5 @@
-// Pages of sweeps in a real browser: everything is on the screen, wide and narrow, light and dark. Run with
-// scripts/test-browser.
+// Pages of why, diff, tune, teach and sweeps in a real browser: everything is on the screen, wide and narrow, light and
+// dark. Run with scripts/test-browser.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -16,6 +16,7 @@ const outside = (page) =>
       const frame = svg.getBoundingClientRect();
       for (const text of svg.querySelectorAll("text")) {
         const box = text.getBoundingClientRect();
+        if (!box.width) continue; // not shown on a phone
         if (box.left < frame.left - 1 || box.right > frame.right + 1 || box.bottom > frame.bottom + 1)
           found.push(text.textContent);
       }
@@ -25,12 +26,15 @@ const outside = (page) =>
     return found;
   });
 
-for (const name of ["grid", "drawn", "one"])
+for (const name of ["grid", "drawn", "one", "why", "why-recorded", "diff", "tune", "teach"])
   for (const width of [1400, 390])
     for (const colorScheme of ["light", "dark"])
       test(`${name} at ${width} px, ${colorScheme}: nothing is off the screen and no rule is broken`, async () => {
-        const url = `file://${process.env.SWEEPS}/${name}.html`;
+        const url = `file://${process.env.PAGES}/${name}.html`;
         const { page, seen } = await show(url, { viewport: { width, height: 900 }, colorScheme });
+        const { bottom } = await page.evaluate(() => document.querySelector("#conclusion").getBoundingClientRect());
+        assert.ok(bottom < 900, `the answer ends at ${bottom} px`);
+        await page.evaluate(() => document.querySelectorAll("details").forEach((it) => { it.open = true; }));
         assert.deepEqual(await outside(page), []);
         await page.evaluate(axeSource);
         const runOnly = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
@@ -43,8 +47,19 @@ for (const name of ["grid", "drawn", "one"])
       });
 
 test("a text beyond its drawing would be found", async () => {
-  const { page } = await show(`file://${process.env.SWEEPS}/grid.html`, { viewport: { width: 390, height: 900 } });
+  const { page } = await show(`file://${process.env.PAGES}/grid.html`, { viewport: { width: 390, height: 900 } });
   await page.evaluate(() => { document.querySelector("svg text").textContent = "long ".repeat(400); });
   assert.notDeepEqual(await outside(page), []);
+  await page.close();
+});
+
+test("a lesson is stepped through with buttons and keys", async () => {
+  const { page } = await show(`file://${process.env.PAGES}/teach.html`);
+  const said = () => page.locator("#said-0").textContent();
+  assert.match(await said(), /^0 ms: /);
+  await page.keyboard.press("ArrowRight");
+  await page.click("#last");
+  assert.match(await page.locator("#time").textContent(), /^21 ms/);
+  assert.match(await said(), /C runs/);
   await page.close();
 });
