@@ -104,7 +104,7 @@ impl Why {
             atomic::write(path, output::json(&found).as_bytes()).map_err(Failure::other)?;
             written.push(path);
         }
-        written.extend(self.tables.write(|| std::iter::once(why::table(&found)))?);
+        written.extend(self.tables.write(|| std::iter::once(why::tables::links(&found)))?);
         if !to_stdout {
             output::say_written(&written);
         }

@@ -1,7 +1,7 @@
 //! The answer for a terminal: the main cause first.
 
 use super::words::{Joined, in_general, link, part, who};
-use super::{Check, Latency, Link, Who, Why};
+use super::{Check, Latency, Lever, LeverKind, Link, Who, Why};
 use crate::{figure, table};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -9,6 +9,8 @@ use std::fmt::Write;
 
 /// Parts of the sum that are shown without `-v`. A choice: the answer fits a terminal of 24 lines.
 const PARTS: usize = 4;
+/// Locks that are shown of the sum without `-v`.
+const LOCKS: usize = 2;
 /// Links that are shown of the worst latency without `-v`; of the others only the longest.
 const LINKS: usize = 3;
 /// Latencies that are shown without `-v`.
@@ -46,7 +48,8 @@ fn others(count: usize) -> String {
 }
 
 /// The main cause in one sentence.
-fn headline(why: &Why) -> String {
+#[must_use]
+pub fn headline(why: &Why) -> String {
     let Some(main) = why.tail.parts.first() else {
         return format!("Nothing is late: no {}.", figure::printable(&why.whom));
     };
@@ -83,6 +86,11 @@ fn sums(why: &Why, width: u16, is_long: bool, out: &mut String) {
     if shown < tail.parts.len() {
         let _ = writeln!(out, "{:>8}  {}", figure::percent(Some(rest)), others(tail.parts.len() - shown));
     }
+    for it in &tail.locks[..if is_long { tail.locks.len() } else { LOCKS.min(tail.locks.len()) }] {
+        let head = format!("{:>8}  ", figure::percent(Some(it.share)));
+        let text = format!("of it {}, held by {}", part(&it.part()), figure::name(&it.holder));
+        let _ = writeln!(out, "{}", table::wrapped(&head, &text, width, "            "));
+    }
 }
 
 fn checks(checks: &[Check], width: u16, out: &mut String) {
@@ -110,16 +118,26 @@ fn levers(why: &Why, out: &mut String) {
     if why.profile.is_empty() {
         return;
     }
-    let _ = writeln!(out, "\n  less CPU time of          by        p99  throughput");
+    let _ = writeln!(out, "\n  less of                                  by        p99  throughput");
     for lever in &why.profile {
         let _ = writeln!(
             out,
-            "  {:<22} {:>5} {:>10}  {:>10}",
-            figure::name(&lever.what),
+            "  {:<37} {:>5} {:>10}  {:>10}",
+            lesser(lever),
             figure::percent(Some(lever.less)),
             signed(lever.p99),
             signed(lever.throughput)
         );
+    }
+}
+
+/// What there is less of.
+fn lesser(lever: &Lever) -> String {
+    let what = figure::name(&lever.what);
+    match lever.kind {
+        LeverKind::Compute => format!("the CPU time of {what}"),
+        LeverKind::Hold => format!("the time lock {what} is held"),
+        LeverKind::Service => format!("the service time of disk {what}"),
     }
 }
 
@@ -201,7 +219,8 @@ fn joined(chain: &[Link]) -> Vec<Joined<'_>> {
         let key = |it: &Link| {
             let name = |who: &Who| who.name.clone();
             let rule = it.rule.as_ref().map(|rule| rule.name.clone());
-            (name(&it.task), it.cause.clone(), it.culprit.as_ref().map(name), rule)
+            let lock = it.lock.as_ref().map(|lock| (lock.name.clone(), name(&lock.holder)));
+            (name(&it.task), it.cause.clone(), it.culprit.as_ref().map(name), rule, lock)
         };
         let culprit = link.culprit.as_ref().map(|who| who.id);
         match joined.iter_mut().find(|it| key(it.link) == key(link)) {

@@ -83,6 +83,7 @@ pub fn part(part: &Part) -> String {
         "scheduler" => format!("in the scheduler's own work: {who}"),
         "asleep" => format!("asleep until a timer or something outside woke {who}"),
         "device" => format!("asleep on a device: {who}"),
+        "lock" => format!("asleep for lock {who}"),
         "disk_queue" => format!("asleep while the disk served others first, most of them of {who}"),
         _ => "in ways that the events do not tell".into(),
     }
@@ -105,7 +106,7 @@ pub(super) struct Joined<'a> {
 /// Links of a chain.
 pub(super) fn link(joined: &Joined) -> String {
     let Joined { link, times, tasks, culprits, .. } = joined;
-    let task = some(&link.task, tasks.len());
+    let (task, of_lock) = locked(link, some(&link.task, tasks.len()));
     let who = link.culprit.as_ref().map(|who| some(who, culprits.len())).unwrap_or_default();
     let many = if *times > 1 { format!(", {times} times") } else { String::new() };
     let said = match link.cause.as_str() {
@@ -128,10 +129,25 @@ pub(super) fn link(joined: &Joined) -> String {
         }
         _ => "not told by the events".into(),
     };
-    match &link.rule {
+    let said = match &link.rule {
         Some(rule) if *times == 1 => format!("{said}: {}", rule.said),
         Some(rule) => format!("{said}{many}: first {}", rule.said),
         None => said + &many,
+    };
+    said + &of_lock
+}
+
+/// The task of a link as the holder of a lock, and what remains to be said of the lock.
+fn locked(link: &Link, task: String) -> (String, String) {
+    match &link.lock {
+        None => (task, String::new()),
+        Some(lock) if lock.holder == link.task => {
+            (format!("{task}, holding lock {},", figure::name(&lock.name)), String::new())
+        }
+        Some(lock) => {
+            let [waiter, holder] = [&lock.waiter, &lock.holder].map(who);
+            (task, format!("; {waiter} waited for lock {}, held by {holder}", figure::name(&lock.name)))
+        }
     }
 }
 
