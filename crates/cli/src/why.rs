@@ -63,7 +63,8 @@ pub struct Why {
     /// Do not simulate the run without its main causes, which checks the blame.
     #[arg(long)]
     no_check: bool,
-    /// Simulate the run with 5, 10 and 25 % less CPU time of each kind of tasks, and rank what would help.
+    /// Simulate the run with 5, 10 and 25 % less CPU time of each kind of tasks, shorter holds of each lock and faster
+    /// disks, and rank what would help.
     #[arg(long)]
     profile: bool,
     /// Show all causes, and the whole chain of each latency.

@@ -5,8 +5,8 @@ use crate::block_fidelity;
 use crate::contender::Contender;
 use crate::edit;
 use crate::fidelity::{VERIFYING, fidelity, middle};
-use crate::parallel::each_job;
-use crate::progress::{Progress, Watch};
+use crate::parallel::each_watched;
+use crate::progress::Watch;
 use crate::recorded::Recorded;
 use crate::refusal::Refusal;
 use crate::replication::Replication;
@@ -24,7 +24,6 @@ use goodness_report::model::Fidelity;
 use goodness_report::timeline::{Recorder, TimelineTask};
 use goodness_sim::{Blame, Fault, Options, simulate_with};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 /// The runs to make: work, machine, contenders, number.
@@ -164,23 +163,10 @@ impl<'a> Plan<'a> {
         jobs: &[Job],
         keep: impl Fn(&Job, RunResult) -> Result<T, Refusal> + Sync + Send,
     ) -> Result<Vec<T>, Refusal> {
-        let (done, is_cancelled) = (AtomicU64::new(0), AtomicBool::new(false));
-        let of = jobs.len() as u64;
-        let results = each_job(jobs, |job| {
-            if is_cancelled.load(Ordering::Relaxed) {
-                return Err(Refusal::cancelled());
-            }
-            let kept = self.one(job).and_then(|run| keep(job, run).map_err(|refusal| refusal.again(self.again(job))));
-            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-            if watch(Progress::Simulated { done, of }).is_break() {
-                is_cancelled.store(true, Ordering::Relaxed);
-            }
-            kept
-        });
-        match is_cancelled.into_inner() {
-            true => Err(Refusal::cancelled()),
-            false => results.into_iter().collect(),
-        }
+        let one = |job: &Job| {
+            self.one(job).and_then(|run| keep(job, run).map_err(|refusal| refusal.again(self.again(job))))
+        };
+        each_watched(jobs, watch, one)?.into_iter().collect()
     }
 
     /// All simulations, in the order in which faults are reported. The replays that are compared with the recording

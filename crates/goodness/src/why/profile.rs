@@ -5,8 +5,9 @@ use super::check::changed;
 use super::names::Names;
 use super::run::{Explained, Found, names};
 use crate::edit::Edit;
-use crate::parallel::each_job;
+use crate::parallel::each_watched;
 use crate::plan::Ready;
+use crate::progress::Watch;
 use crate::refusal::Refusal;
 use crate::simulation::Beside;
 use goodness_core::{Event, LockId, Observer, TaskId, Time};
@@ -43,11 +44,11 @@ impl Lesser {
 ///
 /// # Errors
 /// As [`crate::Plan::run`].
-pub(super) fn profile(run: Explained, found: &Found) -> Result<Vec<Lever>, Refusal> {
+pub(super) fn profile(run: Explained, found: &Found, watch: &Watch) -> Result<Vec<Lever>, Refusal> {
     let lesser = lesser(run)?;
     let jobs: Vec<(&Lesser, u32)> = lesser.iter().flat_map(|it| STEPS.map(|step| (it, step))).collect();
     let question = Question { of: Some(found.of), at: None, worst: 0, checks: 0, profile: false };
-    let levers = each_job(&jobs, |(it, step)| {
+    let levers = each_watched(&jobs, watch, |(it, step)| {
         let contender = changed(run.contender, &it.edit(100 - step));
         let less = Explained { contender: &contender, ..run }.find(&question)?;
         let change = |with: f64, without: f64| (with > 0.0).then(|| without / with - 1.0);
@@ -61,7 +62,7 @@ pub(super) fn profile(run: Explained, found: &Found) -> Result<Vec<Lever>, Refus
             throughput: change(rate(found), rate(&less)),
         })
     });
-    let mut levers: Vec<Lever> = levers.into_iter().collect::<Result<_, Refusal>>()?;
+    let mut levers: Vec<Lever> = levers?.into_iter().collect::<Result<_, Refusal>>()?;
     let [p99, loss] = [|it: &Lever| it.p99.unwrap_or(0.0), |it: &Lever| -it.throughput.unwrap_or(0.0)];
     levers.sort_by(|a, b| p99(a).total_cmp(&p99(b)).then(loss(a).total_cmp(&loss(b))));
     Ok(levers)

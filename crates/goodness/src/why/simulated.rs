@@ -4,7 +4,8 @@ use super::Question;
 use super::check::check;
 use super::profile::profile;
 use super::run::{Explained, answer};
-use crate::parallel::each_job;
+use crate::parallel::each_watched;
+use crate::progress::Watch;
 use crate::refusal::Refusal;
 use goodness_report::why::{Check, LockPart, Part, Why};
 
@@ -17,17 +18,17 @@ const LOCKS: usize = 1;
 ///
 /// # Errors
 /// As [`crate::Plan::run`]; a run in which nothing was late at the time asked about.
-pub fn why_simulated(run: Explained, question: &Question) -> Result<Why, Refusal> {
+pub fn why_simulated(run: Explained, question: &Question, watch: &Watch) -> Result<Why, Refusal> {
     let (mut why, found) = answer(run, question)?;
     // The runs without a cause have no latencies at the same time to compare with.
     let checks = if question.at.is_some() { 0 } else { question.checks };
     let locks: Vec<Part> = why.tail.locks.iter().map(LockPart::part).collect();
     let suspects = |parts, most| Vec::from_iter(worth_a_check(parts, most));
     let suspects = [suspects(&why.tail.parts, checks), suspects(&locks, LOCKS.min(checks))].concat();
-    why.checks = each_job(&suspects, |part| check(run, &found, part));
+    why.checks = each_watched(&suspects, watch, |part| check(run, &found, part))?;
     if question.profile {
         let whole = run.find(&Question { of: Some(found.of), at: None, ..*question })?;
-        why.profile = profile(run, &whole)?;
+        why.profile = profile(run, &whole, watch)?;
     }
     Ok(why)
 }

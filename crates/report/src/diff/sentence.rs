@@ -8,7 +8,8 @@ use crate::model::Better;
 const FACTORS: std::ops::Range<f64> = 0.1..10.0;
 
 /// A change with its interval: `+12 % (+10…+15)`.
-pub(super) fn change(it: &Difference) -> String {
+#[must_use]
+pub fn change(it: &Difference) -> String {
     if it.finding == Finding::Equal {
         return "0 %".into();
     }
@@ -54,7 +55,8 @@ pub(super) fn task(it: &TaskName) -> String {
 }
 
 /// The answer in a sentence or two.
-pub(super) fn headline(diff: &Diff) -> String {
+#[must_use]
+pub fn headline(diff: &Diff) -> String {
     let differ = diff.metrics.iter().filter(|it| it.finding.is_different()).count();
     match (diff.verdict, &diff.first_difference) {
         (Verdict::None, _) if diff.kind == Kind::Recordings => {

@@ -13,8 +13,10 @@ const PARTS: usize = 4;
 const LOCKS: usize = 2;
 /// Links that are shown of the worst latency without `-v`; of the others only the longest.
 const LINKS: usize = 3;
+/// End of an edit that leaves half of what it takes away.
+const HALF: &str = "=50%";
 /// Latencies that are shown without `-v`.
-const WORST: usize = 4;
+const WORST: usize = 2;
 
 /// The answer in `width` columns; everything that was asked for if `is_long`.
 #[must_use]
@@ -59,7 +61,7 @@ pub fn headline(why: &Why) -> String {
     let check = check.map_or_else(String::new, |check| match (check.verdict.as_str(), check.gone) {
         ("fails", Some(_)) => " The check does not confirm it.".into(),
         (_, Some(gone)) if gone <= 0.0 => String::new(),
-        (_, Some(gone)) if main.cause == "computing" => {
+        (_, Some(gone)) if check.removed.ends_with(HALF) => {
             format!(" With half of it they are {} shorter.", figure::percent(Some(gone)))
         }
         (_, Some(gone)) => format!(" Without it they are {} shorter.", figure::percent(Some(gone))),
