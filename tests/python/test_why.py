@@ -32,7 +32,7 @@ def test_an_explanation_has_the_bytes_of_the_command_line(locked: g.Explanation)
     assert recorded.to_json() == printed(RECORDED, "--worst", "3", "--json", "-")
     # Negative control: another question has other bytes.
     assert g.why(RECORDED, worst=2).to_json() != recorded.to_json()
-    assert g.why(RECORDED, worst=3, machine="cpus=1").to_dict()["policy"] is not None
+    assert g.why(RECORDED, worst=3, machine="cpus=4").to_dict()["policy"] is not None
 
 
 def test_the_headline_is_its_text_and_the_notebook_shows_the_causes(locked: g.Explanation) -> None:

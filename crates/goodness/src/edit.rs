@@ -77,9 +77,7 @@ impl Edit {
             ("hz", _) => What::Hz(number(text, value, 1, 100_000)?),
             ("hogs", _) => What::Hogs(number(text, value, 1, 1_000)?),
             (_, Some((whom, locks::KEY))) => What::Lock { whom: whom.into(), hold: Percent::parse(text, value)? },
-            (_, Some((whom, service::KEY))) => {
-                What::Disk { whom: whom.into(), service: Percent::parse(text, value)? }
-            }
+            (_, Some((whom, service::KEY))) => What::Disk { whom: whom.into(), service: Percent::parse(text, value)? },
             (_, Some((whom, key))) => match GroupChange::parse(text, key, value)? {
                 Some(change) => What::Group { whom: whom.into(), change },
                 None => What::Task { whom: whom.into(), change: Change::parse(text, key, value)? },

@@ -163,9 +163,8 @@ impl<'a> Plan<'a> {
         jobs: &[Job],
         keep: impl Fn(&Job, RunResult) -> Result<T, Refusal> + Sync + Send,
     ) -> Result<Vec<T>, Refusal> {
-        let one = |job: &Job| {
-            self.one(job).and_then(|run| keep(job, run).map_err(|refusal| refusal.again(self.again(job))))
-        };
+        let one =
+            |job: &Job| self.one(job).and_then(|run| keep(job, run).map_err(|refusal| refusal.again(self.again(job))));
         each_watched(jobs, watch, one)?.into_iter().collect()
     }
 

@@ -1,4 +1,4 @@
-//! Work whose bottleneck is a lock or a disk: the causal profile ranks it first, its check by simulation holds, and what
+//! Work whose bottleneck is a lock or a disk: the profile ranks it first, and another one moves nothing.
 //! is no bottleneck moves nothing.
 
 use goodness::why::{Explained, Latencies, Question, check_blame, why_simulated};

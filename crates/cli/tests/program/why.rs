@@ -21,7 +21,9 @@ fn who_preempts_the_holder_of_a_lock_is_named_in_the_first_line_and_checked() {
         "{answer}"
     );
     assert!(
-        words.contains("logger 3, holding lock log, waited for CPU 0 behind worker 2: class fifo is served before normal"),
+        words.contains(
+            "logger 3, holding lock log, waited for CPU 0 behind worker 2: class fifo is served before normal"
+        ),
         "{answer}"
     );
     assert!(words.contains("holds worker.affinity=own: 2.70 ms to 500 µs"), "{answer}");

@@ -14,7 +14,9 @@ mod spinning;
 use super::Host;
 use super::steps::Then;
 use super::tasks::{Deferred, TaskRun};
-use goodness_core::{Awaited, Channel, Class, CpuId, Event, LockId, LockKind, Off, Overhead, Span, State, TaskId, TaskTable};
+use goodness_core::{
+    Awaited, Channel, Class, CpuId, Event, LockId, LockKind, Off, Overhead, Span, State, TaskId, TaskTable,
+};
 use goodness_queues::{Links, List};
 
 /// One lock.
