@@ -1,4 +1,4 @@
-//! The causal profile: what would less CPU time of each kind of tasks change, a shorter hold of each lock, a faster disk?
+//! The causal profile: what would less CPU time of tasks change, a shorter hold of a lock, a faster disk?
 
 use super::Question;
 use super::check::changed;
