@@ -114,7 +114,7 @@ pub fn diff_results(
     let name = a.0.clone();
     let diff = waiting::run(py, &name, Cancel::default(), move |_| {
         let [a, b] = [a, b].map(|(name, saved)| match saved {
-            Saved::Made(report) => Ok((name, report)),
+            Saved::Made(report) => Ok((name, *report)),
             Saved::File(path) => diff::read(&path).map(|report| (name, report)),
         });
         let ((a, of_a), (b, of_b)) = (a?, b?);
@@ -125,13 +125,13 @@ pub fn diff_results(
 
 /// A result, here or in a file.
 enum Saved {
-    Made(Report),
+    Made(Box<Report>),
     File(PathBuf),
 }
 
 fn result(given: &Bound<PyAny>) -> PyResult<(String, Saved)> {
     if let Ok(comparison) = given.cast::<Comparison>() {
-        let report = comparison.get().report.clone();
+        let report = Box::new(comparison.get().report.clone());
         return Ok((report.input.name.clone(), Saved::Made(report)));
     }
     let path: PathBuf = given.extract()?;
