@@ -6,9 +6,22 @@
 """
 
 from goodness._arms import Arm, arm
+from goodness._diff import diff
 from goodness._errors import Error, Failure, Rejected, UsageError, Violation
 from goodness._goodness import VERSION as __version__
-from goodness._goodness import Comparison, Context, Figure, Study, Table, Task, Tuning, Verification, Work
+from goodness._goodness import (
+    Comparison,
+    Context,
+    Difference,
+    Explanation,
+    Figure,
+    Study,
+    Table,
+    Task,
+    Tuning,
+    Verification,
+    Work,
+)
 from goodness._inputs import experiment, recording, workload
 from goodness._lists import (
     devices,
@@ -26,12 +39,15 @@ from goodness._record import record
 from goodness._run import compare, study, verify
 from goodness._sweep import Sweep, sweep
 from goodness._tune import tune
+from goodness._why import why
 
 __all__ = [
     "Arm",
     "Comparison",
     "Context",
+    "Difference",
     "Error",
+    "Explanation",
     "Failure",
     "Figure",
     "Policy",
@@ -49,6 +65,7 @@ __all__ = [
     "arm",
     "compare",
     "devices",
+    "diff",
     "elevators",
     "experiment",
     "formats",
@@ -63,6 +80,7 @@ __all__ = [
     "sweep",
     "tune",
     "verify",
+    "why",
     "workload",
     "workloads",
 ]

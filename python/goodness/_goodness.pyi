@@ -15,6 +15,8 @@ __all__ = [
     "VERSION",
     "Comparison",
     "Context",
+    "Difference",
+    "Explanation",
     "Figure",
     "Study",
     "SweepFolder",
@@ -28,11 +30,16 @@ __all__ = [
     "command",
     "compare",
     "compute_cells",
+    "diff_arms",
+    "diff_recordings",
+    "diff_results",
+    "is_result",
     "listed",
     "open_work",
     "study",
     "tune",
     "verify",
+    "why",
 ]
 
 VERSION: str
@@ -137,6 +144,41 @@ class Tuning:
     def to_json(self) -> str: ...
 
 @final
+class Explanation:
+    """Why the longest latencies are long: what each was spent on, and the same added up."""
+
+    @property
+    def conclusion(self) -> str: ...
+    @property
+    def segments(self) -> Table: ...
+    @property
+    def latencies(self) -> Table: ...
+    @property
+    def causes(self) -> Table: ...
+    def to_json(self) -> str: ...
+    def to_dict(self) -> dict[str, Any]: ...
+    def _repr_html_(self) -> str: ...
+
+@final
+class Difference:
+    """The differences of one side from another."""
+
+    @property
+    def conclusion(self) -> str: ...
+    @property
+    def is_different(self) -> bool: ...
+    @property
+    def outcome(self) -> str | None: ...
+    @property
+    def metrics(self) -> Table: ...
+    @property
+    def tasks(self) -> Table: ...
+    def report(self, path: str | os.PathLike[str]) -> None: ...
+    def to_json(self) -> str: ...
+    def to_dict(self) -> dict[str, Any]: ...
+    def _repr_html_(self) -> str: ...
+
+@final
 class Verification:
     """How closely a replay reproduces its recording."""
 
@@ -219,6 +261,36 @@ def tune(
     runs: int,
     seed: int,
 ) -> Tuning: ...
+def why(
+    work: Work | str,
+    options: Mapping[str, object],
+    *,
+    policy: str | None,
+    elevator: str | None,
+    arm: str | None,
+    of: str | None,
+    at: str | None,
+    worst: int,
+    check: bool,
+    profile: bool,
+    seed: int,
+    replication: int,
+) -> Explanation: ...
+def diff_arms(
+    work: Work,
+    *,
+    policies: Sequence[str],
+    arms: Sequence[str],
+    elevators: Sequence[str],
+    runs: int,
+    seed: int,
+    fail_if: Sequence[str],
+) -> Difference: ...
+def diff_recordings(a: Work, b: Work, *, fail_if: Sequence[str]) -> Difference: ...
+def diff_results(
+    a: Comparison | str, b: Comparison | str, *, label: str | None, fail_if: Sequence[str]
+) -> Difference: ...
+def is_result(path: str | os.PathLike[str]) -> bool: ...
 def verify(work: Work, *, seed: int) -> Verification: ...
 def study(name: str, *, runs: int | None, seed: int, quick: bool) -> Study: ...
 def check_contract(

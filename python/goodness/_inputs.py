@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Literal, Union
 
 from goodness._arms import Setting, settings
+from goodness._errors import UsageError
 from goodness._goodness import Work, open_work
 
 #: A name or a path.
@@ -79,10 +80,18 @@ def workload(name: str, *, machine: str | None = None, **workload_settings: Sett
     return open_work(text, call("workload", name, shown), False, machine=machine)
 
 
+def alone(work: Name | Work, machine: str | None, judge: str | Sequence[str] | None) -> dict[str, object]:
+    """The options of work that is opened in the call; of opened work there are none."""
+    if isinstance(work, Work) and (machine or judge):
+        option = "machine" if machine else "judge"
+        raise UsageError(f"{option} is for work that is opened here; give it to goodness.recording or its like")
+    return {"machine": machine, "judge": judge}
+
+
 def opened(work: Name | Work, machine: str | None, judge: str | Sequence[str] | None) -> Work:
     """Work as given, opened."""
+    options = alone(work, machine, judge)
     if isinstance(work, Work):
         return work
     text = os.fspath(work)
-    shown = repr(text)
-    return open_work(text, shown, False, machine=machine, judge=judge)
+    return open_work(text, repr(text), False, **options)

@@ -54,9 +54,6 @@ def compare(
     works: list[Name | Work] = [work] if isinstance(work, (str, os.PathLike, Work)) else [*work]
     if not works:
         raise UsageError("there is no work to compare on; name a recording, a file or a workload")
-    if any(isinstance(one, Work) for one in works) and (machine or judge):
-        option = "machine" if machine else "judge"
-        raise UsageError(f"{option} is for work that is opened here; give it to goodness.recording or its like")
     return _goodness.compare(
         [opened(one, machine, judge) for one in works],
         arms=[pair(one) for one in arms],

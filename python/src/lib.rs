@@ -8,7 +8,10 @@ mod command;
 mod compare;
 mod comparison;
 mod contract;
+mod differ;
+mod document;
 mod error;
+mod explain;
 mod figure;
 mod lists;
 mod notebook;
@@ -34,6 +37,10 @@ mod _goodness {
     use super::comparison::Comparison;
     #[pymodule_export]
     use super::contract::check_contract;
+    #[pymodule_export]
+    use super::differ::{Difference, diff_arms, diff_recordings, diff_results, is_result};
+    #[pymodule_export]
+    use super::explain::{Explanation, why};
     #[pymodule_export]
     use super::figure::Figure;
     #[pymodule_export]

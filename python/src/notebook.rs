@@ -10,9 +10,14 @@ const TABLE: &str = "border-collapse:collapse;font-variant-numeric:tabular-nums"
 const CELL: &str = "text-align:right;padding:.15em .7em;border-bottom:1px solid rgba(128,128,128,.3)";
 const NAME: &str = "text-align:left;padding:.15em .7em;border-bottom:1px solid rgba(128,128,128,.3)";
 
+/// The answer in words.
+pub fn headline(text: &str) -> String {
+    format!("<p><strong>{}</strong></p>", escape(text))
+}
+
 /// Headline, ranking and chart.
 pub fn comparison(report: &Report) -> String {
-    let mut html = format!("<div class=\"goodness\"><p><strong>{}</strong></p>", escape(&report.conclusion()));
+    let mut html = format!("<div class=\"goodness\">{}", headline(&report.conclusion()));
     let commands = report.commands();
     if !commands.is_empty() {
         let _ = write!(html, "<pre>{}</pre>", escape(&commands));

@@ -62,7 +62,7 @@ impl Verification {
     /// As JSON, byte for byte that of the command line.
     fn to_json(&self) -> String {
         let results = [(self.trace.clone(), self.fidelity.clone())];
-        serde_json::to_string_pretty(&verification::Document::of(&results)).expect("plain values serialise") + "\n"
+        crate::document::json(&verification::Document::of(&results))
     }
 
     fn __repr__(&self) -> String {

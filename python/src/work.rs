@@ -78,7 +78,8 @@ pub fn open_work(
     Ok(Work(Arc::new(opened)))
 }
 
-fn read(given: &Bound<PyDict>) -> PyResult<OpenOptions> {
+/// The options of opening, by name.
+pub fn read(given: &Bound<PyDict>) -> PyResult<OpenOptions> {
     let mut options = OpenOptions::default();
     for (name, value) in given {
         let name: String = name.extract()?;

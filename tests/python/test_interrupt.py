@@ -12,11 +12,17 @@ LONG = "mixed:duration=60s"
 #: Far above what an answer takes, far below what the work takes.
 SOON = 10.0
 
-SCRIPT = f"""
+CALLS = [
+    f'compare("{LONG}", policies=["eevdf", "cfs", "o1"], runs=1000)',
+    f'why("{LONG}", profile=True)',
+    f'diff("{LONG}", policies=["eevdf", "cfs"], runs=1000)',
+]
+
+SCRIPT = """
 import time, goodness as g
 print("ready", flush=True)
 try:
-    g.compare("{LONG}", policies=["eevdf", "cfs", "o1"], runs=1000)
+    g.CALL
 except KeyboardInterrupt:
     print("interrupted", g.compare("mixed:duration=100ms", policies=["rr"], runs=1).arms, flush=True)
 """
@@ -53,8 +59,9 @@ def interrupted(words: list[str], ready: str | None) -> tuple[int, str, float]:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
-def test_ctrl_c_is_keyboard_interrupt_and_the_interpreter_goes_on() -> None:
-    code, out, took = interrupted([sys.executable, "-c", SCRIPT], "ready")
+@pytest.mark.parametrize("call", CALLS)
+def test_ctrl_c_is_keyboard_interrupt_and_the_interpreter_goes_on(call: str) -> None:
+    code, out, took = interrupted([sys.executable, "-c", SCRIPT.replace("CALL", call)], "ready")
     print(f"from Ctrl-C to the end of the process: {took * 1e3:.0f} ms")
     assert (code, out.strip()) == (0, "interrupted ['rr']")
     assert took < SOON

@@ -29,6 +29,8 @@ TABLES = {
     "Study": ["rows"],
     "SweepSummary": ["effects", "responses", "places"],
     "Tuning": ["candidates"],
+    "Explanation": ["segments", "latencies", "causes"],
+    "Difference": ["metrics", "tasks"],
 }
 NAMES = [f"{of}.{name}" for of, names in TABLES.items() for name in names]
 
@@ -56,6 +58,8 @@ def table(request: pytest.FixtureRequest, recorded: g.Comparison) -> g.Table:
         "Verification": lambda: g.verify("apache-ab-c4-1cpu"),
         "Study": lambda: g.study(Path(__file__).parents[2] / "examples/06-a-textbook-table", runs=2, quick=True),
         "SweepSummary": lambda: request.getfixturevalue("swept"),
+        "Explanation": lambda: g.why(Path(__file__).parents[2] / "examples/09-priority-inversion.toml"),
+        "Difference": lambda: g.diff("mixed:duration=300ms", policies=["eevdf", "rr"], runs=2),
         "Tuning": lambda: g.tune("mixed:duration=300ms", ["base_slice=0.7ms..12ms"], runs=3),
     }
     made = getattr(givers[of](), name)

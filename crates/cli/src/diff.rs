@@ -9,7 +9,7 @@ use crate::verbosity::Quiet;
 use crate::watching::watch;
 use crate::words::{self, command_line};
 use clap::Args;
-use goodness::diff::{self, Saved};
+use goodness::diff::{self, Asked, Saved};
 use goodness::{Contender, Plan, Runs, Work, check_names, recordings};
 use goodness_report::Report;
 use goodness_report::diff::gate::Condition;
@@ -197,21 +197,13 @@ impl Diffing {
     }
 
     fn contenders(&self, work: &Work) -> Result<Vec<Contender>, Failure> {
-        let standard = work.standard_policy()?;
-        if !self.arm.is_empty() {
-            return Ok(match &self.arm[..] {
-                [one] if self.against.is_some() || self.save.is_some() => vec![Contender::arm(one, &standard)?],
-                [_] => Contender::arms(&self.arm, &standard)?,
-                several => several.iter().map(|it| Contender::arm(it, &standard)).collect::<Result<_, _>>()?,
-            });
-        }
-        let policy = if self.policy.is_empty() { vec![standard.to_string()] } else { self.policy.clone() };
-        let elevators = work.elevators(&self.elevator)?;
-        let elevator: Vec<String> = match self.elevator.is_empty() {
-            true => elevators.first().map(ToString::to_string).into_iter().collect(),
-            false => self.elevator.clone(),
+        let asked = Asked {
+            policies: self.policy.clone(),
+            arms: self.arm.clone(),
+            elevators: self.elevator.clone(),
+            is_beside_saved: self.against.is_some() || self.save.is_some(),
         };
-        Ok(work.contenders(&policy, &elevator, None)?)
+        Ok(asked.contenders(work)?)
     }
 
     fn plan<'a>(&self, work: &'a Work, contenders: Vec<Contender>) -> Plan<'a> {

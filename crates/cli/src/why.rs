@@ -64,7 +64,8 @@ pub struct Why {
     /// Do not simulate the run without its main causes, which checks the blame.
     #[arg(long)]
     no_check: bool,
-    /// Simulate the run with 5, 10 and 25 % less CPU time of each kind of tasks, and rank what would help.
+    /// Simulate the run with 5, 10 and 25 % less CPU time of each kind of tasks, shorter holds of each lock and faster
+    /// disks, and rank what would help.
     #[arg(long)]
     profile: bool,
     /// Show all causes, and the whole chain of each latency.
@@ -106,7 +107,7 @@ impl Why {
         let mut written = Vec::new();
         written.extend(output::write(output::file(&self.json), || output::json(&found))?);
         written.extend(output::write(self.html.as_deref(), || why::page(&found, &words::command_line()))?);
-        written.extend(self.tables.write(|| std::iter::once(why::table(&found)))?);
+        written.extend(self.tables.write(|| std::iter::once(why::tables::links(&found)))?);
         if !to_stdout {
             output::say_written(&written);
         }

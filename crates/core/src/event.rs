@@ -2,6 +2,7 @@
 //! it. So simulated and real runs are measured by the same code.
 
 use crate::effort::Effort;
+use crate::lock::LockId;
 use crate::machine::CpuId;
 use crate::request::{DiskId, Operation, RequestId, Submitter};
 use crate::task::TaskId;
@@ -234,6 +235,15 @@ pub enum Event {
     },
     /// Block I/O went one station on.
     Io(IoEvent),
+    /// A task falls asleep for a lock. A `Switch` with [`Off::Sleeping`] follows at the same instant.
+    Contended {
+        /// The task.
+        task: TaskId,
+        /// The lock.
+        lock: LockId,
+        /// Its owner.
+        holder: TaskId,
+    },
 }
 
 /// Watches a run; never changes it.

@@ -28,6 +28,13 @@ pub struct DiskSpec {
     pub sample: Option<Arc<DeviceSample>>,
     /// Its elevator with settings, if fixed by the work; `None` for the elevator under test.
     pub elevator: Option<String>,
+    /// Time that the device takes for everything, in percent of what its model says.
+    pub service: u32,
+}
+
+impl DiskSpec {
+    /// The device as its model has it.
+    pub const AS_MODELLED: u32 = 100;
 }
 
 /// Part of a disk.

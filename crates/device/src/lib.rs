@@ -8,6 +8,7 @@
 //! assert!(goodness_device::by_name("nul", Seed(1)).err().unwrap().contains("\"null\""));
 //! ```
 
+mod dilated;
 mod femu;
 pub mod flash;
 pub mod hdd;
@@ -20,6 +21,7 @@ mod ssd;
 
 use hdd::presets;
 
+pub use dilated::Dilated;
 pub use flash::Flash;
 pub use hdd::Hdd;
 pub use null::Null;

@@ -87,7 +87,7 @@ pub(crate) fn scaled_by_cpus(slice: Span, cpus: u32) -> u64 {
 
 fn edit(edit: &Edit, recorded: &Recorded, commands: &mut Application) -> Option<()> {
     match &edit.what {
-        What::Hz(_) | What::Hogs(_) => None,
+        What::Hz(_) | What::Hogs(_) | What::Lock { .. } | What::Disk { .. } => None,
         What::Group { whom, change } => groups::commands(whom, change, (recorded.groups, recorded.cpus), commands),
         What::Cpus(count) if *count > recorded.cpus => None,
         What::Cpus(count) => {

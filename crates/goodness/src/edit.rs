@@ -2,6 +2,9 @@
 
 mod apart;
 pub(crate) mod groups;
+pub(crate) mod locks;
+mod made;
+mod service;
 
 use crate::refusal::Refusal;
 use apart::Percent;
@@ -29,6 +32,8 @@ pub(crate) enum What {
     Hogs(u32),
     Task { whom: String, change: Change },
     Group { whom: String, change: GroupChange },
+    Lock { whom: String, hold: Percent },
+    Disk { whom: String, service: Percent },
 }
 
 /// A change of a task.
@@ -48,8 +53,8 @@ pub(crate) enum Change {
 pub const HOG: &str = "added-hog";
 /// Address space of added tasks: no process has this number.
 const HOG_SPACE: u32 = u32::MAX;
-/// Keys of a task that an edit can set.
-const KEYS: [&str; 5] = ["nice", "class", "slice", "affinity", "compute"];
+/// Keys of a task, a lock or a disk that an edit can set.
+const KEYS: [&str; 7] = ["nice", "class", "slice", "affinity", "compute", locks::KEY, service::KEY];
 /// Names of classes, as `chrt` has them.
 const CLASSES: [(&str, Class); 5] = [
     ("normal", Class::Normal),
@@ -61,7 +66,7 @@ const CLASSES: [(&str, Class); 5] = [
 
 impl Edit {
     /// An edit as typed: `cpus=4`, `hz=1000`, `hogs=2`, `redis.nice=-5`, `1234.affinity=0-1`, `worker*.class=batch`,
-    /// `web.cpu_weight=50`. `None` if `text` is not an edit but a policy.
+    /// `web.cpu_weight=50`, `table.hold=75%`, `disk.service=75%`. `None` if `text` is not an edit but a policy.
     ///
     /// # Errors
     /// An unknown key (the nearest is named), or a value of the wrong kind or out of range.
@@ -71,6 +76,8 @@ impl Edit {
             ("cpus", _) => What::Cpus(number(text, value, 1, 65_536)?),
             ("hz", _) => What::Hz(number(text, value, 1, 100_000)?),
             ("hogs", _) => What::Hogs(number(text, value, 1, 1_000)?),
+            (_, Some((whom, locks::KEY))) => What::Lock { whom: whom.into(), hold: Percent::parse(text, value)? },
+            (_, Some((whom, service::KEY))) => What::Disk { whom: whom.into(), service: Percent::parse(text, value)? },
             (_, Some((whom, key))) => match GroupChange::parse(text, key, value)? {
                 Some(change) => What::Group { whom: whom.into(), change },
                 None => What::Task { whom: whom.into(), change: Change::parse(text, key, value)? },
@@ -88,7 +95,7 @@ impl Edit {
     /// True if it changes or adds tasks or changes groups, and not the machine.
     #[cfg(feature = "live")]
     pub(crate) fn is_of_work(&self) -> bool {
-        matches!(self.what, What::Task { .. } | What::Hogs(_) | What::Group { .. })
+        !matches!(self.what, What::Cpus(_) | What::Hz(_))
     }
 
     /// True if it gives tasks CPUs of their own.
@@ -117,7 +124,7 @@ impl Edit {
     pub(crate) fn whom(&self) -> Option<&str> {
         match &self.what {
             What::Task { whom, .. } => Some(whom),
-            What::Cpus(_) | What::Hz(_) | What::Hogs(_) | What::Group { .. } => None,
+            _ => None,
         }
     }
 
@@ -141,6 +148,8 @@ impl Edit {
             What::Hogs(_) => "load",
             What::Group { change: GroupChange::Cpus(_), .. } => "affinity",
             What::Group { .. } => "group",
+            What::Lock { .. } => locks::KEY,
+            What::Disk { .. } => service::KEY,
             What::Task { change: Change::Nice(_), .. } => "nice",
             What::Task { change: Change::Class(..), .. } => "class",
             What::Task { change: Change::Slice(_), .. } => "slice",
@@ -153,44 +162,6 @@ impl Edit {
     pub(crate) fn sets_as(&self, other: &Edit) -> bool {
         let set = |edit: &Edit| edit.text.split('=').next().map(str::to_string);
         set(self) == set(other)
-    }
-}
-
-/// Edits that are made, not typed.
-impl Edit {
-    fn made(text: String, what: What) -> Edit {
-        Edit { text, what }
-    }
-
-    fn of_task(whom: &str, value: &str, change: Change) -> Edit {
-        Edit::made(format!("{whom}.{value}"), What::Task { whom: whom.into(), change })
-    }
-
-    /// The tasks that `whom` means have CPUs of their own.
-    pub(crate) fn apart(whom: &str) -> Edit {
-        Edit::of_task(whom, &format!("affinity={}", apart::OWN), Change::Apart)
-    }
-
-    /// They use this many percent of their CPU time.
-    pub(crate) fn computes(whom: &str, percent: u32) -> Edit {
-        Edit::of_task(whom, &format!("compute={percent}%"), Change::Compute(Percent(percent)))
-    }
-
-    /// They may use each of `cpus` CPUs.
-    pub(crate) fn anywhere(whom: &str, cpus: u32) -> Edit {
-        let change = Change::Affinity((0..cpus).map(CpuId).collect());
-        Edit::of_task(whom, &format!("affinity=0-{}", cpus - 1), change)
-    }
-
-    /// The machine has `cpus` CPUs.
-    pub(crate) fn cpus_of(cpus: u32) -> Edit {
-        Edit::made(format!("cpus={cpus}"), What::Cpus(cpus))
-    }
-
-    /// The group has no limit.
-    pub(crate) fn unlimited(group: &str) -> Edit {
-        let what = What::Group { whom: group.into(), change: GroupChange::Max(None) };
-        Edit::made(format!("{group}.cpu_max=max"), what)
     }
 }
 
@@ -220,7 +191,7 @@ impl Change {
             "compute" => Change::Compute(Percent::parse(text, value)?),
             key => {
                 let known = suggest(key, groups::keys(&KEYS));
-                return Err(wrong(text, &format!("neither a task nor a group has a key \"{key}\"")).remedy(known));
+                return Err(wrong(text, &format!("no task, group, lock or disk has a key \"{key}\"")).remedy(known));
             }
         })
     }
@@ -300,7 +271,7 @@ pub(crate) fn machine(edits: &[Edit], machine: &Machine) -> Result<Machine, Refu
             What::Task { change: Change::Apart, .. } => {
                 (edited.cpu_count() + shared_cpus(edits, machine.cpu_count()), edited.hz)
             }
-            What::Task { .. } | What::Hogs(_) | What::Group { .. } => continue,
+            _ => continue,
         };
         let near = *edited.cpu(CpuId(0));
         let free = edited.cpu_ids().map(|cpu| edited.cpu(cpu).core + 1).max().unwrap_or_default();
@@ -342,8 +313,11 @@ pub(crate) fn work(
     let shared = shared_cpus(edits, before);
     let mut own = shared;
     for edit in edits {
-        if let What::Group { whom, change } = &edit.what {
-            change.apply(&edit.text, whom, work)?;
+        match &edit.what {
+            What::Group { whom, change } => change.apply(&edit.text, whom, work)?,
+            What::Lock { whom, hold } => locks::apply(&edit.text, (whom, *hold), work, source)?,
+            What::Disk { whom, service } => service::apply(&edit.text, (whom, *service), work)?,
+            _ => {}
         }
         let What::Task { whom, change } = &edit.what else { continue };
         let mut found = false;

@@ -1,5 +1,50 @@
 //! Many simulations at a time, where the platform has threads.
 
+use crate::progress::{Progress, Watch};
+use crate::refusal::Refusal;
+use goodness_core::Time;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Called by a simulation with the time it has reached, and the time at which it ends at the latest.
+pub(crate) type Told<'a> = &'a dyn Fn(Time, Option<Time>) -> ControlFlow<()>;
+
+/// Runs `work` on each job as [`each_job`] does, and tells `watch` of each that begins, goes on, and is done.
+///
+/// # Errors
+/// `watch` cancels.
+pub(crate) fn each_watched<J: Sync, T: Send>(
+    jobs: &[J],
+    watch: &Watch,
+    work: impl Fn(&J, Told) -> T + Sync + Send,
+) -> Result<Vec<T>, Refusal> {
+    let (done, is_cancelled) = (AtomicU64::new(0), AtomicBool::new(false));
+    let of = jobs.len() as u64;
+    let results = each_job(jobs, |job| {
+        let told = |at: Time, end: Option<Time>| {
+            let done = done.load(Ordering::Relaxed);
+            if watch(Progress::Simulating { done, of, at, end }).is_break() {
+                is_cancelled.store(true, Ordering::Relaxed);
+            }
+            if is_cancelled.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        if is_cancelled.load(Ordering::Relaxed) || told(Time::ZERO, None).is_break() {
+            return None;
+        }
+        let result = work(job, &told);
+        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+        let goes_on = !is_cancelled.load(Ordering::Relaxed);
+        if goes_on && watch(Progress::Simulated { done, of }).is_break() {
+            is_cancelled.store(true, Ordering::Relaxed);
+        }
+        Some(result)
+    });
+    match is_cancelled.into_inner() {
+        true => Err(Refusal::cancelled()),
+        false => Ok(results.into_iter().flatten().collect()),
+    }
+}
+
 /// Runs `work` on each job, on the calling rayon pool. Results are in the order of `jobs`.
 #[cfg(feature = "parallel")]
 pub(crate) fn each_job<J: Sync, T: Send>(jobs: &[J], work: impl Fn(&J) -> T + Sync + Send) -> Vec<T> {

@@ -5,8 +5,8 @@ use crate::block_fidelity;
 use crate::contender::Contender;
 use crate::edit;
 use crate::fidelity::{VERIFYING, fidelity, middle};
-use crate::parallel::each_job;
-use crate::progress::{Progress, Watch};
+use crate::parallel::{Told, each_watched};
+use crate::progress::Watch;
 use crate::recorded::Recorded;
 use crate::refusal::Refusal;
 use crate::replication::Replication;
@@ -23,9 +23,7 @@ use goodness_observe::Window;
 use goodness_report::model::Fidelity;
 use goodness_report::timeline::{Recorder, TimelineTask};
 use goodness_sim::{Blame, End, Fault, Options, simulate_with};
-use std::ops::ControlFlow;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 /// The runs to make: work, machine, contenders, number.
@@ -165,32 +163,10 @@ impl<'a> Plan<'a> {
         jobs: &[Job],
         keep: impl Fn(&Job, RunResult) -> Result<T, Refusal> + Sync + Send,
     ) -> Result<Vec<T>, Refusal> {
-        let (done, is_cancelled) = (AtomicU64::new(0), AtomicBool::new(false));
-        let of = jobs.len() as u64;
-        let results = each_job(jobs, |job| {
-            let pulse = |at: Time, end: Option<Time>| {
-                let done = done.load(Ordering::Relaxed);
-                if watch(Progress::Simulating { done, of, at, end }).is_break() {
-                    is_cancelled.store(true, Ordering::Relaxed);
-                }
-                if is_cancelled.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            };
-            if is_cancelled.load(Ordering::Relaxed) || pulse(Time::ZERO, None).is_break() {
-                return Err(Refusal::cancelled());
-            }
-            let kept =
-                self.one(job, &pulse).and_then(|run| keep(job, run).map_err(|refusal| refusal.again(self.again(job))));
-            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-            let goes_on = !is_cancelled.load(Ordering::Relaxed);
-            if goes_on && watch(Progress::Simulated { done, of }).is_break() {
-                is_cancelled.store(true, Ordering::Relaxed);
-            }
-            kept
-        });
-        match is_cancelled.into_inner() {
-            true => Err(Refusal::cancelled()),
-            false => results.into_iter().collect(),
-        }
+        let one = |job: &Job, pulse: Told| {
+            self.one(job, pulse).and_then(|run| keep(job, run).map_err(|refusal| refusal.again(self.again(job))))
+        };
+        each_watched(jobs, watch, one)?.into_iter().collect()
     }
 
     /// All simulations, in the order in which faults are reported. The replays that are compared with the recording
@@ -256,7 +232,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Runs one simulation; `pulse` is told how far it is and when it ends.
-    fn one(&self, job: &Job, pulse: &dyn Fn(Time, Option<Time>) -> ControlFlow<()>) -> Result<RunResult, Refusal> {
+    fn one(&self, job: &Job, pulse: Told) -> Result<RunResult, Refusal> {
         let Ready { machine, mut work, tasks, seed } = self.ready(job)?;
         let remarks = work.remarks.take();
         let lacks = lacks(job.contender.policy.entry(), &work);

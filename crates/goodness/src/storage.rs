@@ -3,7 +3,7 @@
 use crate::spec::ElevatorSpec;
 use goodness_block::{Disk, QueueOptions, Storage, by_name};
 use goodness_core::{Device, DiskId, DiskSpec, Machine, Seed, Workload};
-use goodness_device::Recorded;
+use goodness_device::{Dilated, Recorded};
 
 /// A disk made from a trace begins with one of so many of its first service times: that makes the runs differ, and
 /// keeps the disk in step with its submitters, whose machine was slow when it was. A choice.
@@ -37,7 +37,10 @@ pub fn build(
 
 fn one(id: DiskId, disk: &DiskSpec, elevator: &str, machine: &Machine, seed: Seed) -> Result<Box<dyn Disk>, String> {
     let seed = seed.stream("disk", u64::from(id.0));
-    let device = device(disk, seed).map_err(|why| format!("disk {}: {why}", disk.name))?;
+    let mut device = device(disk, seed).map_err(|why| format!("disk {}: {why}", disk.name))?;
+    if disk.service != DiskSpec::AS_MODELLED {
+        device = Box::new(Dilated::new(device, disk.service));
+    }
     let options = QueueOptions {
         disk: id,
         hz: machine.hz,

@@ -331,7 +331,7 @@ fn ask<T>(policy: &str, work: &Work, of: impl FnOnce(Explained) -> T) -> T {
 
 fn why(policy: &str, work: &Work) -> Why {
     let question = Question { checks: 0, ..Question::default() };
-    ask(policy, work, |run| why_simulated(run, &question).unwrap_or_else(|why| panic!("{why}")))
+    ask(policy, work, |run| why_simulated(run, &question, &unwatched).unwrap_or_else(|why| panic!("{why}")))
 }
 
 /// What is named first.
@@ -359,6 +359,8 @@ fn planted_causes_are_named_first_and_only_where_they_are() {
             let planted = plant(&mut Seed(draw).stream("planted", number as u64).rng());
             let found = why(planted.policy, &opened(&planted.head, &planted.with));
             assert_sums(&found);
+            let lock = found.tail.locks.first().map(|it| (it.lock.as_str(), it.holder.as_str()));
+            assert_eq!(lock, kind.contains("lock").then_some(("table", "holder")), "{kind}: {:?}", found.tail.locks);
             let rule =
                 found.tail.parts.first().and_then(|part| part.rule.as_ref()).map_or("", |rule| rule.name.as_str());
             let is_told = planted.rules.is_empty() || planted.rules.contains(&rule);
@@ -370,6 +372,7 @@ fn planted_causes_are_named_first_and_only_where_they_are() {
             if draw == 0 {
                 let clean = why(planted.policy, &opened(&planted.head, &planted.without));
                 let is_named = first(&clean) == Some((planted.cause, planted.culprit));
+                assert!(clean.tail.locks.is_empty(), "{kind}: a lock is named without being waited for");
                 assert!(!is_named, "{kind}: named without being there: {:?}", clean.tail.parts);
             }
         }
@@ -387,7 +390,7 @@ fn asking_any_policy_changes_nothing_so_that_the_second_run_finds_all_that_the_f
     for about in goodness_policies::ALL {
         let contender = Contender::policy(PolicySpec::parse(about.name).expect("a policy"));
         let run = Explained { work: &work, contender: &contender, seed: 3, replication: 1, judge: &[] };
-        let found = why_simulated(run, &question).unwrap_or_else(|why| panic!("{}: {why}", about.name));
+        let found = why_simulated(run, &question, &unwatched).unwrap_or_else(|why| panic!("{}: {why}", about.name));
         assert_eq!(found.worst.len() as u64, found.tail.count, "{}", about.name);
         assert_sums(&found);
         tell += u32::from(found.tail.parts.iter().any(|part| part.rule.is_some()));
@@ -408,7 +411,7 @@ fn the_counterfactual_confirms_the_cause_and_rejects_a_bystander() {
             rule: None,
         };
         let question = Question { checks: 1, ..Question::default() };
-        let found = ask(planted.policy, &work, |run| why_simulated(run, &question)).expect("it runs");
+        let found = ask(planted.policy, &work, |run| why_simulated(run, &question, &unwatched)).expect("it runs");
         assert_eq!(found.checks[0].verdict, "holds", "{kind}: {:?}", found.checks);
         let of = match found.of.as_str() {
             "requests" => Latencies::Requests,
@@ -422,7 +425,7 @@ fn the_counterfactual_confirms_the_cause_and_rejects_a_bystander() {
 }
 
 /// Kinds of causes that the counterfactual takes away.
-const CHECKED: [&str; 8] = [
+const CHECKED: [&str; 9] = [
     "a hog ahead",
     "a higher class",
     "a higher real-time priority",
@@ -431,4 +434,5 @@ const CHECKED: [&str; 8] = [
     "an affinity beside an idle CPU",
     "who delays the waker",
     "a reservation",
+    "the queue of a disk",
 ];

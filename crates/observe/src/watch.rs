@@ -329,6 +329,7 @@ impl<const MEASURE: bool, const CHECK: bool> Watch<MEASURE, CHECK> {
             Event::Fork { parent, child } => self.fork(parent, child),
             Event::Exit { task } => self.exit(task),
             Event::Served { task, latency } => self.served(task, latency),
+            Event::Contended { .. } => {}
         }
     }
 

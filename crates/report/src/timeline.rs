@@ -242,7 +242,8 @@ impl Observer for Recorder {
                     self.requeue(at, task, Some(to));
                 }
             }
-            Event::Fork { .. } | Event::Overhead { .. } | Event::Exit { .. } | Event::Served { .. } | Event::Io(_) => {}
+            Event::Fork { .. } | Event::Overhead { .. } | Event::Exit { .. } => {}
+            Event::Served { .. } | Event::Io(_) | Event::Contended { .. } => {}
         }
     }
 }

@@ -1,17 +1,17 @@
-//! Why latencies are long: `goodness.why/1`, as JSON, as a table, and as text for a terminal.
+//! Why latencies are long: `goodness.why/1`, as JSON, as tables, and as text for a terminal.
 
 mod causes;
 mod headline;
 mod page;
 mod picture;
+pub mod tables;
 mod text;
 mod words;
 
 use goodness_core::Reason;
-use goodness_table::Kind::{Float, Text, Whole};
-use goodness_table::{Cell, Column, Table};
 use serde::{Deserialize, Serialize};
 
+pub use headline::headline;
 pub use page::page;
 pub use text::text;
 pub use words::part as said;
@@ -67,6 +67,34 @@ pub struct Tail {
     pub total_ns: u64,
     /// What it was spent on, largest first. The parts sum to it.
     pub parts: Vec<Part>,
+    /// The locks for which it waited, the longest first. Their time is in the parts, too: what their holders did.
+    pub locks: Vec<LockPart>,
+}
+
+/// One lock in a sum of latencies.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LockPart {
+    /// Name of the lock.
+    pub lock: String,
+    /// Who held it for most of the time: a task, or several of one name.
+    pub holder: String,
+    /// Time spent asleep for it.
+    pub total_ns: u64,
+    /// Its part of the sum.
+    pub share: f64,
+}
+
+impl LockPart {
+    /// Name of the cause in [`Part`] and [`Check`].
+    pub const CAUSE: &str = "lock";
+
+    /// The same as a cause.
+    #[must_use]
+    pub fn part(&self) -> Part {
+        let culprit = Some(self.lock.clone());
+        Part { cause: Self::CAUSE.into(), culprit, total_ns: self.total_ns, share: self.share, rule: None }
+    }
 }
 
 /// One cause in a sum of latencies.
@@ -133,8 +161,22 @@ pub struct Link {
     pub culprit: Option<Who>,
     /// The rule of the policy.
     pub rule: Option<Rule>,
+    /// The lock for which a task slept meanwhile; the task on which the latency depended kept it from going on.
+    pub lock: Option<Held>,
     /// Requests that the disk served meanwhile, and how many of them were writes.
     pub served_first: Option<[u32; 2]>,
+}
+
+/// A lock that a task waits for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Held {
+    /// Name of the lock.
+    pub name: String,
+    /// The task that sleeps for it.
+    pub waiter: Who,
+    /// The task that releases it, or that held it when the other fell asleep.
+    pub holder: Who,
 }
 
 /// The rule by which a policy let a task wait.
@@ -177,11 +219,26 @@ pub struct Check {
     pub because: String,
 }
 
+/// What there is less of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum LeverKind {
+    /// CPU time of tasks.
+    Compute,
+    /// Time for which a lock is held.
+    Hold,
+    /// Time that a disk takes.
+    Service,
+}
+
 /// What less of something would change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Lever {
-    /// What is shortened: the CPU time of these tasks.
+    /// What is shortened.
+    pub kind: LeverKind,
+    /// Name of the tasks, of the lock, or of the disk.
     pub what: String,
     /// By how much: 0.05 for 5 %.
     pub less: f64,
@@ -189,51 +246,4 @@ pub struct Lever {
     pub p99: Option<f64>,
     /// Change of the throughput, as a part of it.
     pub throughput: Option<f64>,
-}
-
-/// Columns of [`table`].
-pub const LINKS: &[Column] = &[
-    Column { name: "input", kind: Text, about: "Name of the recording, file or workload." },
-    Column { name: "policy", kind: Text, about: "Policy of the simulated run; missing for a recording as it is." },
-    Column { name: "rank", kind: Whole, about: "Rank of the latency, 1 for the longest." },
-    Column { name: "task", kind: Text, about: "Task that waited, or whose request it is." },
-    Column { name: "id", kind: Whole, about: "Its thread id, or its number in the run." },
-    Column { name: "length", kind: Whole, about: "Length of the latency in ns." },
-    Column { name: "link", kind: Whole, about: "Number of the link in the chain, from 1." },
-    Column { name: "from", kind: Whole, about: "Begin of the link in ns." },
-    Column { name: "span", kind: Whole, about: "Length of the link in ns." },
-    Column { name: "share", kind: Float, about: "Its part of the latency." },
-    Column { name: "of", kind: Text, about: "Task on which the latency depended meanwhile." },
-    Column { name: "cpu", kind: Whole, about: "CPU on which it ran or for which it waited." },
-    Column { name: "cause", kind: Text, about: "Cause." },
-    Column { name: "culprit", kind: Text, about: "Task that it waited behind, or group whose limit stopped it." },
-    Column { name: "rule", kind: Text, about: "Rule of the policy." },
-];
-
-/// The longest latencies, a row for each link of their chains: schema `goodness.why-links/1`.
-#[must_use]
-pub fn table(why: &Why) -> Table {
-    let mut table = Table::new("goodness.why-links/1", LINKS);
-    for (rank, latency) in (1..).zip(&why.worst) {
-        for (number, link) in (1..).zip(&latency.chain) {
-            table.push(&[
-                Cell::Text(&why.input),
-                why.policy.as_deref().into(),
-                Cell::Whole(rank),
-                Cell::Text(&latency.task.name),
-                Cell::Whole(latency.task.id),
-                Cell::Whole(latency.length_ns),
-                Cell::Whole(number),
-                Cell::Whole(link.from_ns),
-                Cell::Whole(link.length_ns),
-                Cell::Float(link.length_ns as f64 / latency.length_ns.max(1) as f64),
-                Cell::Text(&link.task.name),
-                Cell::Whole(link.cpu.into()),
-                Cell::Text(&link.cause),
-                link.culprit.as_ref().map(|who| who.name.as_str()).into(),
-                link.rule.as_ref().map(|rule| rule.name.as_str()).into(),
-            ]);
-        }
-    }
-    table
 }

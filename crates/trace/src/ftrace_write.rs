@@ -158,7 +158,7 @@ impl<W: Write> Observer for FtraceWriter<'_, W> {
                 let event = format!("sched_process_exit: {}", self.named(task, cpu));
                 self.line(at, cpu, ".....", &event);
             }
-            Event::Overhead { .. } | Event::Served { .. } | Event::Io(_) => {}
+            Event::Overhead { .. } | Event::Served { .. } | Event::Io(_) | Event::Contended { .. } => {}
         }
     }
 }

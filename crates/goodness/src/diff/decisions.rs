@@ -66,7 +66,9 @@ impl Decisions {
                 self.overhead += span.0;
                 return None;
             }
-            Event::Fork { .. } | Event::Exit { .. } | Event::Served { .. } | Event::Io(_) => return None,
+            Event::Fork { .. } | Event::Exit { .. } | Event::Served { .. } | Event::Io(_) | Event::Contended { .. } => {
+                return None;
+            }
         };
         Some(Decision { at, track, choice, overhead: self.overhead })
     }

@@ -1,5 +1,6 @@
 //! What differs between two arms, two recordings, or two saved results, and where it begins.
 
+mod asked;
 mod decisions;
 mod first;
 mod judge;
@@ -10,6 +11,7 @@ mod scene;
 #[cfg(test)]
 mod tests;
 
+pub use asked::Asked;
 pub use results::results;
 pub use saved::{Saved, is_result, read};
 

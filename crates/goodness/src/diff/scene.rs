@@ -132,7 +132,8 @@ impl Scene {
                     *self.waiting.admit(task) = None;
                 }
             }
-            Event::Fork { .. } | Event::Overhead { .. } | Event::Exit { .. } | Event::Served { .. } | Event::Io(_) => {}
+            Event::Fork { .. } | Event::Overhead { .. } | Event::Exit { .. } => {}
+            Event::Served { .. } | Event::Io(_) | Event::Contended { .. } => {}
         }
     }
 }

@@ -20,7 +20,7 @@ impl Percent {
         number.ok_or_else(|| wrong(text, &format!("\"{value}\" is no part from 1% to 1000%")))
     }
 
-    fn of(self, span: Span) -> Span {
+    pub fn of(self, span: Span) -> Span {
         match span {
             // A task that never stops computing does not with less, either.
             Span::MAX => span,
@@ -75,7 +75,7 @@ pub(crate) fn apart(
 }
 
 /// Changes each step of `spec`.
-fn wrap(spec: &mut TaskSpec, change: impl Fn(Step) -> Step + Send + 'static) {
+pub(super) fn wrap(spec: &mut TaskSpec, change: impl FnMut(Step) -> Step + Send + 'static) {
     let behaviour = std::mem::replace(&mut spec.behaviour, Box::new(|_: &mut StepContext| Step::Exit));
     spec.behaviour = Box::new(Changed { behaviour, change });
 }
@@ -86,7 +86,7 @@ struct Changed<F> {
     change: F,
 }
 
-impl<F: Fn(Step) -> Step + Send> Behaviour for Changed<F> {
+impl<F: FnMut(Step) -> Step + Send> Behaviour for Changed<F> {
     fn next(&mut self, cx: &mut StepContext) -> Step {
         (self.change)(self.behaviour.next(cx))
     }

@@ -2,9 +2,9 @@
 
 use super::names::Names;
 use super::rules::Rulings;
-use goodness_core::{Overhead, Reason, Span};
+use goodness_core::{LockId, Overhead, Reason, Span};
 use goodness_observe::blame::{Cause, Explained, Lateness, Of, Origin, Segment, ServedFirst};
-use goodness_report::why::{Latency, Link, Part, Rule, Tail, Who};
+use goodness_report::why::{Held, Latency, Link, LockPart, Part, Rule, Tail, Who};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -108,6 +108,8 @@ pub(super) struct Account<'a> {
     of: Of,
     rulings: Option<Rulings>,
     sums: BTreeMap<Blamed, Sum>,
+    /// By lock: the time asleep for it, by the kind of its holder.
+    locks: BTreeMap<LockId, BTreeMap<u32, Span>>,
     worst: Vec<Explained>,
     keep: usize,
 }
@@ -115,7 +117,7 @@ pub(super) struct Account<'a> {
 impl Account<'_> {
     /// An account that keeps the `keep` longest. With `rulings`, the policy told its rules.
     pub fn new(names: &Names, of: Of, keep: usize, rulings: Option<Rulings>) -> Account<'_> {
-        Account { names, of, rulings, sums: BTreeMap::new(), worst: Vec::new(), keep }
+        Account { names, of, rulings, sums: BTreeMap::new(), locks: BTreeMap::new(), worst: Vec::new(), keep }
     }
 
     /// Adds a latency.
@@ -124,6 +126,10 @@ impl Account<'_> {
             rulings.attach(&mut explained.segments);
         }
         for segment in &explained.segments {
+            if let Some(held) = segment.lock {
+                let holder = self.names.kind(held.holder);
+                *self.locks.entry(held.lock).or_default().entry(holder).or_default() += segment.span;
+            }
             let sum = self.sums.entry(Blamed::of(segment, self.names)).or_default();
             sum.total += segment.span;
             if matches!(segment.cause, Cause::Behind(task) if self.names.kind(task) == self.names.kind(segment.task)) {
@@ -167,7 +173,24 @@ impl Account<'_> {
         };
         let from_ns = found.tail.last().map_or(0, |late| late.span().0);
         let parts = self.blamed().into_iter().map(part).filter(|part| part.total_ns > 0).collect();
-        Tail { count: found.tail.len() as u64, from_ns, total_ns: total, parts }
+        Tail { count: found.tail.len() as u64, from_ns, total_ns: total, parts, locks: self.locks(total) }
+    }
+
+    /// The locks as they are reported; `total` is the sum of the latencies.
+    fn locks(&self, total: u64) -> Vec<LockPart> {
+        let part = |(lock, holders): (&LockId, &BTreeMap<u32, Span>)| {
+            let total_ns = holders.values().map(|span| span.0).sum::<u64>();
+            let most = holders.iter().max_by_key(|(kind, span)| (**span, Reverse(**kind)))?;
+            Some(LockPart {
+                lock: self.names.lock(*lock).into(),
+                holder: self.names.of_kind(*most.0).into(),
+                total_ns,
+                share: total_ns as f64 / total.max(1) as f64,
+            })
+        };
+        let mut locks: Vec<LockPart> = self.locks.iter().filter_map(part).filter(|it| it.total_ns > 0).collect();
+        locks.sort_by_key(|it| Reverse(it.total_ns));
+        locks
     }
 
     fn culprit(&self, blamed: Blamed, sum: &Sum) -> Option<String> {
@@ -218,6 +241,11 @@ impl Account<'_> {
             cause: blamed.name().into(),
             culprit,
             rule: segment.rule.map(Rule::from),
+            lock: segment.lock.map(|held| Held {
+                name: self.names.lock(held.lock).into(),
+                waiter: self.names.who(held.waiter),
+                holder: self.names.who(held.holder),
+            }),
             served_first: match segment.cause {
                 Cause::DiskQueue(first) => Some([first.requests, first.writes]),
                 _ => None,

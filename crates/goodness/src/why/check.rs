@@ -7,13 +7,13 @@ use crate::contender::Contender;
 use crate::edit::Edit;
 use crate::refusal::Refusal;
 use goodness_observe::blame::Late;
-use goodness_report::why::{Check, Part, said};
+use goodness_report::why::{Check, LockPart, Part, said};
 
 /// Difference between the part that was blamed and the part that went away up to which they agree. A choice.
 const AGREES: f64 = 0.10;
 /// Part of the blame that must go away for it to hold partly. A choice.
 const PARTLY: f64 = 0.5;
-/// Part of the CPU time that is left to a task that is blamed for computing.
+/// Part of the time that is left to a task that is blamed for computing, to the holders of a lock, and to a disk.
 const HALF: (u32, f64) = (50, 0.5);
 
 /// Takes away the cause of `part` and says what becomes of the latencies that `found` has.
@@ -86,7 +86,9 @@ impl Removal {
             "idle_cpu_forbidden" => (vec![Edit::anywhere(who, cpus)], 1.0),
             "throttled" => (vec![Edit::unlimited(who)], 1.0),
             "computing" => (vec![Edit::computes(who, HALF.0)], HALF.1),
-            "disk_queue" => return Err("no edit takes requests of a disk away: compare elevators"),
+            LockPart::CAUSE => (vec![Edit::holds(who, HALF.0)], HALF.1),
+            // Their devices twice as fast: the queue before them is half as long, too.
+            "disk_queue" | "device" if run.has_disks() => (vec![Edit::serves("*", HALF.0)], HALF.1),
             "idle_cpu_allowed" => return Err("the policy left it there: compare policies"),
             "cpu_starts" | "scheduler" => return Err("the machine's own time has no cause to take away"),
             _ => return Err("it is outside the simulated machine"),

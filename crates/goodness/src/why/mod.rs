@@ -64,7 +64,7 @@ pub fn why(
     let elevator = work.elevators(&run.elevator.iter().cloned().collect::<Vec<_>>())?.into_iter().next();
     let contender = Contender { elevator, ..Contender::arm(run.arm.as_deref().unwrap_or_default(), &policy)? };
     let Simulated { seed, replication, .. } = *run;
-    why_simulated(Explained { work: &work, contender: &contender, seed, replication, judge: &judge }, question)
+    why_simulated(Explained { work: &work, contender: &contender, seed, replication, judge: &judge }, question, watch)
 }
 
 /// What is asked.

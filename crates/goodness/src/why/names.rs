@@ -1,6 +1,6 @@
 //! Names of tasks: of one, and of several that are alike.
 
-use goodness_core::{Groups, TaskId, TaskSpec};
+use goodness_core::{Groups, LockId, TaskId, TaskSpec};
 use goodness_report::why::Who;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,6 +18,7 @@ pub(super) struct Names {
     kinds: Vec<String>,
     /// For each task the group whose limit holds for it.
     limited_by: Vec<Option<String>>,
+    locks: Vec<String>,
 }
 
 impl Names {
@@ -39,7 +40,7 @@ impl Names {
             });
             kind_of.push(place);
         }
-        Names { limited_by: vec![None; tasks.len()], tasks, kind_of, kinds }
+        Names { limited_by: vec![None; tasks.len()], tasks, kind_of, kinds, locks: Vec::new() }
     }
 
     /// Notes the limits of the groups of `tasks`.
@@ -52,6 +53,16 @@ impl Names {
             *limited_by = groups[group].quota.map(|_| groups[group].name.clone());
         }
         self
+    }
+
+    /// Notes the names of the locks.
+    pub fn locked(self, locks: Vec<String>) -> Names {
+        Names { locks, ..self }
+    }
+
+    /// The name of the lock, which edits understand.
+    pub fn lock(&self, lock: LockId) -> &str {
+        self.locks.get(lock.0 as usize).map_or(UNKNOWN, String::as_str)
     }
 
     /// The task.

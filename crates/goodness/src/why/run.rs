@@ -6,14 +6,14 @@ use super::names::Names;
 use super::rules::{Asked, Rulings, Windows};
 use super::{Question, report};
 use crate::contender::Contender;
-use crate::edit::is_meant;
+use crate::edit::{is_meant, locks};
 use crate::plan::{Plan, Ready};
 use crate::refusal::Refusal;
 use crate::run::Named;
 use crate::simulation::Beside;
 use crate::work::Work;
 use goodness_core::spelling::suggest;
-use goodness_core::{Event, Observer, Span, Time};
+use goodness_core::{Event, LockId, Observer, Span, Time};
 use goodness_observe::Subject;
 use goodness_observe::blame::{Blame, Lateness, Longest, Of};
 use goodness_report::why::{Who, Why};
@@ -42,7 +42,7 @@ pub(super) fn answer(run: Explained, question: &Question) -> Result<(Why, Found)
     let found = run.find(question)?;
     question.check(&found.lateness)?;
     let ready = run.ready()?;
-    let names = names(&ready);
+    let names = names(&ready, run.work);
     let rulings = Rulings::default();
     let mut account = Account::new(&names, found.of, question.worst, Some(rulings.clone()));
     run.explain(ready, &found, rulings, &mut account)?;
@@ -85,6 +85,11 @@ impl<'a> Explained<'a> {
             }
         }
         Ok(ready)
+    }
+
+    /// True if the work has simulated disks.
+    pub(super) fn has_disks(&self) -> bool {
+        self.ready().is_ok_and(|ready| !ready.work.storage.disks.is_empty())
     }
 
     /// Runs it, and finds what is late.
@@ -146,8 +151,9 @@ impl Observer for Each<'_> {
 }
 
 /// The names of the tasks.
-pub(super) fn names(ready: &Ready) -> Names {
+pub(super) fn names(ready: &Ready, work: &Work) -> Names {
     let who = |it: &Named| Who { name: it.name.clone(), id: it.id };
     let names = Names::new(ready.tasks.iter().map(who).collect());
-    names.limited(&ready.work.tasks, &ready.work.groups)
+    let locks = (0..ready.work.locks.len() as u32).map(|lock| locks::name(LockId(lock), &*work.source)).collect();
+    names.limited(&ready.work.tasks, &ready.work.groups).locked(locks)
 }

@@ -4,29 +4,38 @@ use super::Question;
 use super::check::check;
 use super::profile::profile;
 use super::run::{Explained, answer};
-use crate::parallel::each_job;
+use crate::parallel::each_watched;
+use crate::progress::Watch;
 use crate::refusal::Refusal;
-use goodness_report::why::{Check, Part, Why};
+use goodness_report::why::{Check, LockPart, Part, Why};
 
 /// Least part of the longest latencies that is worth a check. A choice.
 const LEAST: f64 = 0.05;
+/// Locks that are checked beside the causes, at most. A choice.
+const LOCKS: usize = 1;
 
 /// Explains the latencies of a simulated run.
 ///
 /// # Errors
 /// As [`crate::Plan::run`]; a run in which nothing was late at the time asked about.
-pub fn why_simulated(run: Explained, question: &Question) -> Result<Why, Refusal> {
+pub fn why_simulated(run: Explained, question: &Question, watch: &Watch) -> Result<Why, Refusal> {
     let (mut why, found) = answer(run, question)?;
     // The runs without a cause have no latencies at the same time to compare with.
     let checks = if question.at.is_some() { 0 } else { question.checks };
-    let suspects = why.tail.parts.iter().filter(|part| part.share >= LEAST).take(checks);
-    let suspects: Vec<&Part> = suspects.collect();
-    why.checks = each_job(&suspects, |part| check(run, &found, part));
+    let locks: Vec<Part> = why.tail.locks.iter().map(LockPart::part).collect();
+    let suspects = |parts, most| Vec::from_iter(worth_a_check(parts, most));
+    let suspects = [suspects(&why.tail.parts, checks), suspects(&locks, LOCKS.min(checks))].concat();
+    why.checks = each_watched(&suspects, watch, |part, _| check(run, &found, part))?;
     if question.profile {
         let whole = run.find(&Question { of: Some(found.of), at: None, ..*question })?;
-        why.profile = profile(run, &whole)?;
+        why.profile = profile(run, &whole, watch)?;
     }
     Ok(why)
+}
+
+/// The first `most` of `parts` that are large enough.
+fn worth_a_check(parts: &[Part], most: usize) -> impl Iterator<Item = &Part> {
+    parts.iter().filter(|part| part.share >= LEAST).take(most)
 }
 
 /// Checks a blame: `part` of the longest latencies of `run`, which [`why_simulated`] found or somebody suspects.

@@ -121,7 +121,13 @@ mod tests {
 
     #[test]
     fn disks_are_refused() {
-        let disk = DiskSpec { name: "d".into(), device: "null".into(), sample: None, elevator: None };
+        let disk = DiskSpec {
+            name: "d".into(),
+            device: "null".into(),
+            sample: None,
+            elevator: None,
+            service: DiskSpec::AS_MODELLED,
+        };
         let storage = StorageSpec { disks: vec![disk], ..StorageSpec::default() };
         let refused = check(&Workload { storage, ..Workload::default() }, &CPUS).unwrap_err();
         assert!(refused.to_string().contains("disks"));

@@ -139,7 +139,7 @@ impl Observer for Longest {
             Event::Served { task, latency } if self.of == Of::Requests && self.is_judged(task) => {
                 self.count(Late { task, from: Time(at.0.saturating_sub(latency.0)), to: at, is_open: false });
             }
-            Event::Served { .. } | Event::Overhead { .. } | Event::Io(_) => {}
+            Event::Served { .. } | Event::Overhead { .. } | Event::Io(_) | Event::Contended { .. } => {}
         }
     }
 }

@@ -19,8 +19,8 @@ pub use longest::{Lateness, Longest};
 use crate::subject::Subject;
 use crate::tracker::Tracker;
 use disks::Disks;
-use goodness_core::{CpuId, Event, Observer, Off, Overhead, Reason, Span, State, TaskId, Time};
-use std::collections::BTreeSet;
+use goodness_core::{CpuId, Event, LockId, Observer, Off, Overhead, Reason, Span, State, TaskId, Time};
+use std::collections::{BTreeMap, BTreeSet};
 use trail::{Trail, What};
 use walk::Walk;
 
@@ -98,6 +98,17 @@ pub enum Cause {
     NotTold,
 }
 
+/// A lock for which a task sleeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// The lock.
+    pub lock: LockId,
+    /// The task that sleeps.
+    pub waiter: TaskId,
+    /// The task that wakes it by releasing the lock; where a timer wakes it, the owner when it fell asleep.
+    pub holder: TaskId,
+}
+
 /// A part of a latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
@@ -113,6 +124,8 @@ pub struct Segment {
     pub cause: Cause,
     /// The rule by which the policy let it wait, if it told.
     pub rule: Option<Reason>,
+    /// The lock for which a task on the path sleeps meanwhile; of several the one nearest to the cause.
+    pub lock: Option<Held>,
 }
 
 /// How a wait began.
@@ -143,6 +156,8 @@ pub struct Blame<F> {
     tracker: Tracker<()>,
     trail: Trail,
     disks: Disks,
+    /// Tasks that are about to sleep for a lock, with its owner.
+    contended: BTreeMap<TaskId, (LockId, TaskId)>,
     wanted: BTreeSet<Late>,
     take: F,
 }
@@ -160,6 +175,7 @@ impl<F: FnMut(Explained)> Blame<F> {
             tracker: Tracker::new(cpus, subjects),
             trail: Trail::new(cpus, longest),
             disks: Disks::new(longest),
+            contended: BTreeMap::new(),
             wanted: wanted.iter().copied().collect(),
             take,
         }
@@ -196,7 +212,9 @@ impl<F: FnMut(Explained)> Blame<F> {
         } else if let Some(prev) = prev
             && self.tracker.stop(at, cpu, prev, off).is_some()
         {
-            self.trail.note(at, prev, cpu, What::Leaves(off));
+            let contended = self.contended.remove(&prev).filter(|_| off == Off::Sleeping);
+            let what = contended.map_or(What::Leaves(off), |(lock, owner)| What::SleepsFor(lock, owner));
+            self.trail.note(at, prev, cpu, what);
         }
         let Some(next) = next else { return self.trail.idles(at, cpu) };
         let began = self.tracker.start(at, cpu, next).waited_since;
@@ -242,6 +260,7 @@ impl<F: FnMut(Explained)> Observer for Blame<F> {
                     self.trail.note(at, task, cpu, What::Io(times));
                 }
             }
+            Event::Contended { task, lock, holder } => drop(self.contended.insert(task, (lock, holder))),
             Event::Served { .. } => {}
         }
     }

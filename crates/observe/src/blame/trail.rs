@@ -3,7 +3,7 @@
 //! what they have been doing since.
 
 use super::disks::IoTimes;
-use goodness_core::{CpuId, Off, Overhead, Span, TaskId, Time};
+use goodness_core::{CpuId, LockId, Off, Overhead, Span, TaskId, Time};
 use std::collections::VecDeque;
 
 /// Number of an entry, in the order of events.
@@ -20,6 +20,8 @@ pub(super) enum What {
     Runs,
     /// The task leaves the CPU.
     Leaves(Off),
+    /// The task leaves the CPU and sleeps for a lock, which the other task holds.
+    SleepsFor(LockId, TaskId),
     /// The task becomes runnable on the CPU's run queue; its waker, if known, had this entry last.
     Wakes(Option<(TaskId, Seq)>),
     /// The waiting task moves to the CPU's run queue.

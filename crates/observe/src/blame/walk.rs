@@ -4,7 +4,7 @@
 use super::disks::IoTimes;
 use super::pieces::{Piece, overlay};
 use super::trail::{Entry, NONE, Seq, Trail, What};
-use super::{Cause, Explained, Late, Of, Origin, Segment};
+use super::{Cause, Explained, Held, Late, Of, Origin, Segment};
 use crate::tracker::Tracker;
 use goodness_core::{CpuId, Off, Overhead, TaskId, Time};
 
@@ -26,6 +26,8 @@ struct Path {
     late: Late,
     /// Time down to which it is explained.
     to: Time,
+    /// The lock for which the sleeper sleeps that is followed, or one before it.
+    lock: Option<Held>,
     /// Its segments, last first.
     reversed: Vec<Segment>,
     origin: Origin,
@@ -43,7 +45,7 @@ impl Walk<'_> {
     /// The segments of `late`, which sum to its length.
     pub fn explain(&self, late: Late, of: Of) -> Explained {
         let cursors = (0..self.tracker.cpu_count() as u32).map(|cpu| self.trail.last_on(CpuId(cpu))).collect();
-        let mut path = Path { late, to: late.to, reversed: Vec::new(), origin: Origin::NotTold, cursors };
+        let mut path = Path { late, to: late.to, lock: None, reversed: Vec::new(), origin: Origin::NotTold, cursors };
         self.follow(&mut path, (late.task, self.trail.last_of(late.task)), of);
         path.reversed.reverse();
         Explained { late, origin: path.origin, segments: merged(path.reversed) }
@@ -52,8 +54,8 @@ impl Walk<'_> {
     /// Follows `task` back from its entry. Where it slept until a task woke it, that one is followed over the sleep,
     /// and so on.
     fn follow(&self, path: &mut Path, (mut task, mut seq): (TaskId, Seq), of: Of) {
-        // Sleepers whose wakers are followed: when they fell asleep, and their entry before.
-        let mut sleepers: Vec<(Time, TaskId, Seq)> = Vec::new();
+        // Sleepers whose wakers are followed: when they fell asleep, their entry before, and the lock of those before.
+        let mut sleepers: Vec<(Time, TaskId, Seq, Option<Held>)> = Vec::new();
         let mut io = None;
         while path.to > path.late.from {
             let floor = sleepers.last().map_or(path.late.from, |(slept, ..)| path.late.from.max(*slept));
@@ -62,9 +64,9 @@ impl Walk<'_> {
                 self.stretch(path, (task, entry), io, floor);
             }
             if path.to <= floor
-                && let Some((_, sleeper, before)) = sleepers.pop()
+                && let Some((_, sleeper, before, lock)) = sleepers.pop()
             {
-                (task, seq, io) = (sleeper, before, None);
+                (task, seq, io, path.lock) = (sleeper, before, None, lock);
                 continue;
             }
             let Some(entry) = entry else { break };
@@ -78,7 +80,10 @@ impl Walk<'_> {
                 && slept.at < entry.at
                 && waker != task
             {
-                sleepers.push((slept.at, task, slept.before));
+                sleepers.push((slept.at, task, slept.before, path.lock));
+                if let What::SleepsFor(lock, _) = slept.what {
+                    path.lock = Some(Held { lock, waiter: task, holder: waker });
+                }
                 (task, seq) = (waker, its);
             }
         }
@@ -92,7 +97,7 @@ impl Walk<'_> {
     fn stretch(&self, path: &mut Path, (task, entry): (TaskId, Option<&Entry>), io: Option<IoTimes>, floor: Time) {
         let Some(entry) = entry else {
             let unknown = Piece { from: floor, to: path.to, is: Cause::NotTold };
-            path.reversed.push(segment(task, CpuId(0), &unknown));
+            path.reversed.push(Segment { lock: path.lock, ..segment(task, CpuId(0), &unknown) });
             path.to = floor;
             return;
         };
@@ -102,7 +107,12 @@ impl Walk<'_> {
                 (What::Leaves(_) | What::Io(_), Some(io)) => on_disk(io, (from, path.to)),
                 _ => self.pieces(&mut path.cursors, (entry, task), (from, path.to)),
             };
-            path.reversed.extend(pieces.iter().rev().map(|piece| segment(task, entry.cpu, piece)));
+            let lock = match entry.what {
+                What::SleepsFor(lock, holder) => Some(Held { lock, waiter: task, holder }),
+                _ => path.lock,
+            };
+            let segments = pieces.iter().rev().map(|piece| Segment { lock, ..segment(task, entry.cpu, piece) });
+            path.reversed.extend(segments);
             path.to = from;
         }
     }
@@ -117,7 +127,7 @@ impl Walk<'_> {
         let all = |is| vec![Piece { from, to, is }];
         match entry.what {
             What::Leaves(Off::Uninterruptible) | What::Io(_) => all(Cause::Device),
-            What::Leaves(Off::Sleeping) => all(Cause::Asleep),
+            What::Leaves(Off::Sleeping) | What::SleepsFor(..) => all(Cause::Asleep),
             What::Leaves(Off::Exited) | What::Idles | What::Spends(..) => all(Cause::NotTold),
             What::Runs => self.on_cpu(cursors, (entry.cpu, task), (from, to)),
             What::Leaves(_) | What::Wakes(_) | What::Moves => {
@@ -216,7 +226,7 @@ fn on_disk(io: IoTimes, (from, to): (Time, Time)) -> Vec<Piece<Cause>> {
 }
 
 fn segment(task: TaskId, cpu: CpuId, piece: &Piece<Cause>) -> Segment {
-    Segment { task, cpu, from: piece.from, span: piece.to.since(piece.from), cause: piece.is, rule: None }
+    Segment { task, cpu, from: piece.from, span: piece.to.since(piece.from), cause: piece.is, rule: None, lock: None }
 }
 
 /// Segments of one cause that follow each other are one.
@@ -224,7 +234,10 @@ fn merged(segments: Vec<Segment>) -> Vec<Segment> {
     let mut merged: Vec<Segment> = Vec::with_capacity(segments.len());
     for segment in segments {
         match merged.last_mut() {
-            Some(last) if (last.task, last.cpu, last.cause) == (segment.task, segment.cpu, segment.cause) => {
+            Some(last)
+                if (last.task, last.cpu, last.cause, last.lock)
+                    == (segment.task, segment.cpu, segment.cause, segment.lock) =>
+            {
                 last.span += segment.span;
             }
             _ => merged.push(segment),

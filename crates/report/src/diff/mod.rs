@@ -13,3 +13,4 @@ pub use model::{
     Choice, Diff, Difference, Finding, FirstDifference, Gate, Kind, Outcome, Queued, SCHEMA, Side, Slice,
     TaskDifference, TaskName, Verdict,
 };
+pub use sentence::{change, headline};

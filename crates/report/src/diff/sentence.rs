@@ -6,7 +6,8 @@ use crate::figure;
 use crate::model::Better;
 
 /// A change of B from A with its interval: `12 % higher (+10…+15 %)`.
-pub(super) fn change(it: &Difference, kind: Kind) -> String {
+#[must_use]
+pub fn change(it: &Difference, kind: Kind) -> String {
     let units = if kind == Kind::Recordings { "recordings" } else { "runs" };
     match (it.finding, it.a, it.b, it.ratio) {
         (Finding::Equal, ..) => "unchanged".into(),
@@ -36,7 +37,8 @@ pub(super) fn task(it: &TaskName) -> String {
 }
 
 /// The answer in a sentence or two.
-pub(super) fn headline(diff: &Diff) -> String {
+#[must_use]
+pub fn headline(diff: &Diff) -> String {
     let differ = diff.metrics.iter().filter(|it| it.finding.is_different()).count();
     match (diff.verdict, &diff.first_difference) {
         (Verdict::None, _) if diff.kind == Kind::Recordings => {

@@ -23,12 +23,31 @@ pub const DIFFERENCES: &[Column] = &[
 /// A row for each metric, and for each measure of each task.
 #[must_use]
 pub fn differences(diff: &Diff) -> Table {
+    let mut table = of_metrics(diff);
+    add_tasks(&mut table, diff);
+    table
+}
+
+/// The rows of the metrics alone.
+#[must_use]
+pub fn of_metrics(diff: &Diff) -> Table {
     let mut table = Table::new("goodness.differences/1", DIFFERENCES);
     diff.metrics.iter().for_each(|it| push(&mut table, diff, None, it));
-    for task in &diff.tasks {
-        task.metrics.iter().for_each(|it| push(&mut table, diff, Some(&task.task), it));
-    }
     table
+}
+
+/// The rows of the tasks alone.
+#[must_use]
+pub fn of_tasks(diff: &Diff) -> Table {
+    let mut table = Table::new("goodness.differences/1", DIFFERENCES);
+    add_tasks(&mut table, diff);
+    table
+}
+
+fn add_tasks(table: &mut Table, diff: &Diff) {
+    for task in &diff.tasks {
+        task.metrics.iter().for_each(|it| push(table, diff, Some(&task.task), it));
+    }
 }
 
 fn push(table: &mut Table, diff: &Diff, task: Option<&TaskName>, it: &Difference) {

@@ -5,8 +5,12 @@ use super::{Check, Why};
 use crate::figure;
 use crate::shell::Mood;
 
+/// End of an edit that leaves half of what it takes away.
+const HALF: &str = "=50%";
+
 /// The main cause in one sentence.
-pub(super) fn headline(why: &Why) -> String {
+#[must_use]
+pub fn headline(why: &Why) -> String {
     let Some(main) = why.tail.parts.first() else {
         return format!("Nothing is late: no {}.", figure::printable(&why.whom));
     };
@@ -16,7 +20,7 @@ pub(super) fn headline(why: &Why) -> String {
     let check = check.map_or_else(String::new, |check| match (check.verdict.as_str(), check.gone) {
         ("fails", Some(_)) => " The check does not confirm it.".into(),
         (_, Some(gone)) if gone <= 0.0 => String::new(),
-        (_, Some(gone)) if main.cause == "computing" => {
+        (_, Some(gone)) if check.removed.ends_with(HALF) => {
             format!(" In a simulation with half of it they are {} shorter.", figure::percent(Some(gone)))
         }
         (_, Some(gone)) => {

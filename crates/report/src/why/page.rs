@@ -1,8 +1,8 @@
 //! The answer as one self-contained page: what the slowest were spent on, the checks, then the worst one by one.
 
 use super::headline::{figures, headline, mood, trust};
-use super::words::{Joined, began, in_general, joined, link, moment, part, signed, who};
-use super::{Check, Latency, Part, Why, picture};
+use super::words::{Joined, began, in_general, joined, lesser, link, moment, part, signed, who};
+use super::{Check, Latency, LockPart, Part, Tail, Why, picture};
 use crate::figure::{self, printable};
 use crate::shell::{self, Cell, Shell};
 
@@ -59,6 +59,24 @@ fn sums(why: &Why) -> String {
     let rows: Vec<Vec<Cell>> = tail.parts.iter().map(row).collect();
     shell::picture(&picture::shares(tail), "Where the time went")
         + &shell::table(&caption, &["spent", "share", "time", "rule"][..columns], &rows)
+        + &locks(tail)
+}
+
+/// The locks, whose time is in the causes, too.
+fn locks(tail: &Tail) -> String {
+    let row = |it: &LockPart| {
+        vec![
+            Cell::text(&figure::name(&it.lock)),
+            Cell::text(&figure::name(&it.holder)),
+            Cell::number(&figure::percent(Some(it.share))),
+            Cell::number(&figure::time(Some(it.total_ns))),
+        ]
+    };
+    let rows: Vec<Vec<Cell>> = tail.locks.iter().map(row).collect();
+    match rows.is_empty() {
+        true => String::new(),
+        false => shell::table("Of it asleep for a lock", &["lock", "held by", "share", "time"], &rows),
+    }
 }
 
 fn checks(checks: &[Check]) -> String {
@@ -90,15 +108,15 @@ fn checks(checks: &[Check]) -> String {
 fn levers(why: &Why) -> String {
     let row = |it: &super::Lever| {
         vec![
-            Cell::text(&figure::name(&it.what)),
+            Cell::text(&lesser(it)),
             Cell::number(&figure::percent(Some(it.less))),
             Cell::number(&signed(it.p99)),
             Cell::number(&signed(it.throughput)),
         ]
     };
     let rows: Vec<Vec<Cell>> = why.profile.iter().map(row).collect();
-    let heads = ["less CPU time of", "by", "p99 changes by", "throughput changes by"];
-    shell::table("Simulated with less CPU time of one kind of tasks, best first", &heads, &rows)
+    let heads = ["less of", "by", "p99 changes by", "throughput changes by"];
+    shell::table("Simulated with less of one thing, best first", &heads, &rows)
 }
 
 fn worst(why: &Why, page: &mut Shell) {
@@ -160,7 +178,7 @@ fn in_order(rank: usize, latency: &Latency) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Lever, Link, Rule, SCHEMA, Tail, Who};
+    use super::super::{Held, Lever, LeverKind, Link, Rule, SCHEMA, Who};
     use super::*;
 
     const HOSTILE: &str = "</script><img src=x onerror=alert(1)>\"'";
@@ -179,6 +197,7 @@ mod tests {
             cause: cause.into(),
             culprit: Some(task.clone()),
             rule: Some(hostile_rule()),
+            lock: Some(Held { name: HOSTILE.into(), waiter: task.clone(), holder: task.clone() }),
             served_first: None,
         };
         let chain = vec![link(0, "behind"), link(1_000_000, "computing"), link(2_000_000, HOSTILE)];
@@ -202,6 +221,7 @@ mod tests {
             share: 1.0,
             rule: Some(rule),
         };
+        let lock = LockPart { lock: HOSTILE.into(), holder: HOSTILE.into(), total_ns: 3_000_000, share: 1.0 };
         let check = Check {
             cause: "behind".into(),
             culprit: Some(HOSTILE.into()),
@@ -224,10 +244,16 @@ mod tests {
             mean_ns: Some(3_000_000),
             p99_ns: Some(3_000_000),
             worst_ns: Some(3_000_000),
-            tail: Tail { count: 1, from_ns: 3_000_000, total_ns: 3_000_000, parts: vec![part] },
+            tail: Tail { count: 1, from_ns: 3_000_000, total_ns: 3_000_000, parts: vec![part], locks: vec![lock] },
             worst: vec![latency(); 5],
             checks: vec![check],
-            profile: vec![Lever { what: HOSTILE.into(), less: 0.1, p99: Some(-0.2), throughput: None }],
+            profile: vec![Lever {
+                kind: LeverKind::Hold,
+                what: HOSTILE.into(),
+                less: 0.1,
+                p99: Some(-0.2),
+                throughput: None,
+            }],
             notes: vec![HOSTILE.into()],
         }
     }

@@ -234,6 +234,7 @@ mod tests {
             cause: "computing".into(),
             culprit: None,
             rule: None,
+            lock: None,
             served_first: None,
         }
     }

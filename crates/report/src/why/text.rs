@@ -1,17 +1,19 @@
 //! The answer for a terminal: the main cause first.
 
 use super::headline::{figures, headline};
-use super::words::{Joined, began, joined, link, moment, part, signed, who};
+use super::words::{Joined, began, joined, lesser, link, moment, part, signed, who};
 use super::{Check, Why};
 use crate::{figure, table};
 use std::fmt::Write;
 
 /// Parts of the sum that are shown without `-v`. A choice: the answer fits a terminal of 24 lines.
 const PARTS: usize = 4;
+/// Locks that are shown of the sum without `-v`.
+const LOCKS: usize = 2;
 /// Links that are shown of the worst latency without `-v`; of the others only the longest.
 const LINKS: usize = 3;
 /// Latencies that are shown without `-v`.
-const WORST: usize = 4;
+const WORST: usize = 2;
 
 /// The answer in `width` columns; everything that was asked for if `is_long`.
 #[must_use]
@@ -50,6 +52,11 @@ fn sums(why: &Why, width: u16, is_long: bool, out: &mut String) {
     if shown < tail.parts.len() {
         let _ = writeln!(out, "{:>8}  {}", figure::percent(Some(rest)), others(tail.parts.len() - shown));
     }
+    for it in &tail.locks[..if is_long { tail.locks.len() } else { LOCKS.min(tail.locks.len()) }] {
+        let head = format!("{:>8}  ", figure::percent(Some(it.share)));
+        let text = format!("of it {}, held by {}", part(&it.part()), figure::name(&it.holder));
+        let _ = writeln!(out, "{}", table::wrapped(&head, &text, width, "            "));
+    }
 }
 
 fn checks(checks: &[Check], width: u16, out: &mut String) {
@@ -77,12 +84,12 @@ fn levers(why: &Why, out: &mut String) {
     if why.profile.is_empty() {
         return;
     }
-    let _ = writeln!(out, "\n  less CPU time of          by        p99  throughput");
+    let _ = writeln!(out, "\n  less of                                  by        p99  throughput");
     for lever in &why.profile {
         let _ = writeln!(
             out,
-            "  {:<22} {:>5} {:>10}  {:>10}",
-            figure::name(&lever.what),
+            "  {:<37} {:>5} {:>10}  {:>10}",
+            lesser(lever),
             figure::percent(Some(lever.less)),
             signed(lever.p99),
             signed(lever.throughput)

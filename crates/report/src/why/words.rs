@@ -1,6 +1,6 @@
 //! Causes and rules in words.
 
-use super::{Latency, Link, Part, Who};
+use super::{Latency, Lever, LeverKind, Link, Part, Who};
 use crate::figure;
 use goodness_core::{Class, Reason, Span};
 use std::cmp::Reverse;
@@ -84,6 +84,7 @@ pub fn part(part: &Part) -> String {
         "scheduler" => format!("in the scheduler's own work: {who}"),
         "asleep" => format!("asleep until a timer or something outside woke {who}"),
         "device" => format!("asleep on a device: {who}"),
+        "lock" => format!("asleep for lock {who}"),
         "disk_queue" => format!("asleep while the disk served others first, most of them of {who}"),
         _ => "in ways that the events do not tell".into(),
     }
@@ -119,7 +120,7 @@ impl Joined<'_> {
 /// Links of a chain.
 pub(super) fn link(joined: &Joined) -> String {
     let Joined { link, times, tasks, culprits, .. } = joined;
-    let task = some(&link.task, tasks.len());
+    let (task, of_lock) = locked(link, some(&link.task, tasks.len()));
     let who = link.culprit.as_ref().map(|who| some(who, culprits.len())).unwrap_or_default();
     let many = if *times > 1 { format!(", {times} times") } else { String::new() };
     let said = match link.cause.as_str() {
@@ -142,10 +143,25 @@ pub(super) fn link(joined: &Joined) -> String {
         }
         _ => "not told by the events".into(),
     };
-    match &link.rule {
+    let said = match &link.rule {
         Some(rule) if *times == 1 => format!("{said}: {}", rule.said),
         Some(rule) => format!("{said}{many}: first {}", rule.said),
         None => said + &many,
+    };
+    said + &of_lock
+}
+
+/// The task of a link as the holder of a lock, and what remains to be said of the lock.
+fn locked(link: &Link, task: String) -> (String, String) {
+    match &link.lock {
+        None => (task, String::new()),
+        Some(lock) if lock.holder == link.task => {
+            (format!("{task}, holding lock {},", figure::name(&lock.name)), String::new())
+        }
+        Some(lock) => {
+            let [waiter, holder] = [&lock.waiter, &lock.holder].map(who);
+            (task, format!("; {waiter} waited for lock {}, held by {holder}", figure::name(&lock.name)))
+        }
     }
 }
 
@@ -159,6 +175,16 @@ pub(super) fn who(who: &Who) -> String {
     match who.id {
         0 => figure::name(&who.name),
         id => format!("{} {id}", figure::name(&who.name)),
+    }
+}
+
+/// What there is less of.
+pub(super) fn lesser(lever: &Lever) -> String {
+    let what = figure::name(&lever.what);
+    match lever.kind {
+        LeverKind::Compute => format!("the CPU time of {what}"),
+        LeverKind::Hold => format!("the time lock {what} is held"),
+        LeverKind::Service => format!("the service time of disk {what}"),
     }
 }
 
@@ -191,7 +217,8 @@ pub(super) fn joined(chain: &[Link]) -> Vec<Joined<'_>> {
         let key = |it: &Link| {
             let name = |who: &Who| who.name.clone();
             let rule = it.rule.as_ref().map(|rule| rule.name.clone());
-            (name(&it.task), it.cause.clone(), it.culprit.as_ref().map(name), rule)
+            let lock = it.lock.as_ref().map(|lock| (lock.name.clone(), name(&lock.holder)));
+            (name(&it.task), it.cause.clone(), it.culprit.as_ref().map(name), rule, lock)
         };
         match joined.iter_mut().find(|it| key(it.link) == key(link)) {
             Some(it) => {

@@ -14,7 +14,9 @@ mod spinning;
 use super::Host;
 use super::steps::Then;
 use super::tasks::{Deferred, TaskRun};
-use goodness_core::{Awaited, Channel, Class, CpuId, LockId, LockKind, Off, Overhead, Span, State, TaskId, TaskTable};
+use goodness_core::{
+    Awaited, Channel, Class, CpuId, Event, LockId, LockKind, Off, Overhead, Span, State, TaskId, TaskTable,
+};
 use goodness_queues::{Links, List};
 
 /// One lock.
@@ -224,12 +226,20 @@ impl Host<'_> {
 
     /// Puts `task` to sleep until the lock is passed to it, or until it is worth another try.
     fn sleep_for(&mut self, cpu: CpuId, task: TaskId, lock: LockId) -> Then {
+        self.tell_contended(task, lock);
         let is_urgent = urgency(self.referee.tasks(), task) > 0;
         self.locks.queue(lock, task, is_urgent);
         if !self.locks.all[lock.0 as usize].kind.passes_on() {
             self.defer(task, Deferred::Retake(lock));
         }
         self.block(cpu, task, Off::Sleeping)
+    }
+
+    /// Tells that `task` falls asleep for the lock.
+    fn tell_contended(&mut self, task: TaskId, lock: LockId) {
+        if let Some(holder) = self.locks.all[lock.0 as usize].owner {
+            self.emit(Event::Contended { task, lock, holder });
+        }
     }
 
     /// Releases the lock.

@@ -193,6 +193,7 @@ impl Reading<'_> {
             device: device.into(),
             sample: None,
             elevator: elevator.map(str::to_string),
+            service: DiskSpec::AS_MODELLED,
         });
         let whole = Piece { disk: number, sector: 0, sectors };
         plan.storage.volumes.push(VolumeSpec { name: name.into(), layout: Layout::Linear, pieces: vec![whole] });

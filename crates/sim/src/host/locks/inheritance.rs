@@ -13,6 +13,7 @@ const CHAIN_MAX: u32 = 1_024;
 impl Host<'_> {
     /// Makes `task` sleep for a lock that is passed on, whose owner is now as urgent as `task`.
     pub(super) fn sleep_and_urge(&mut self, cpu: CpuId, task: TaskId, lock: LockId) -> Then {
+        self.tell_contended(task, lock);
         let is_urgent = urgency(self.referee.tasks(), task) > 0;
         self.locks.queue(lock, task, is_urgent);
         self.locks.waiters[task.index()].sleeps_for = Some(lock);

@@ -168,6 +168,7 @@ impl Host<'_> {
         let longer = waiter.delay + Span(self.runs[task.index()].rng.within(0, waiter.delay.0));
         waiter.delay = if waiter.delay == Span::ZERO || longer > S_LOCK_DELAY_MAX { S_LOCK_DELAY } else { longer };
         let until = self.referee.now() + waiter.delay;
+        self.tell_contended(task, lock);
         self.defer(task, Deferred::Retake(lock));
         self.fall_asleep(cpu, task, until)
     }
