@@ -25,6 +25,36 @@ pub enum Reason {
         /// Distance of the two deadlines.
         by: Span,
     },
+    /// It needs less CPU time until it waits or ends, as told or predicted.
+    ShorterBurst {
+        /// CPU time that the task ahead needs.
+        ahead: Span,
+        /// CPU time that the waiting task needs.
+        waiting: Span,
+    },
+    /// It waited longer for its length: the ratio of waiting time and length to length is higher.
+    HigherRatio {
+        /// Ratio of the task ahead in percent.
+        ahead: u64,
+        /// Ratio of the waiting task in percent.
+        waiting: u64,
+    },
+    /// Its level is served first; small levels are.
+    Level {
+        /// Level of the task ahead.
+        ahead: i32,
+        /// Level of the waiting task.
+        waiting: i32,
+    },
+    /// Its level is not better, but it waited long enough to make up for that.
+    Aged,
+    /// A draw chose it.
+    Drawn {
+        /// Its tickets.
+        tickets: u64,
+        /// Tickets of all that took part.
+        of: u64,
+    },
     /// Its period is shorter.
     ShorterPeriod {
         /// Difference of the two periods.
@@ -42,6 +72,8 @@ pub enum Reason {
     },
     /// Its slice is not over, and the policy interrupts no slice for a task like the waiting one.
     SliceNotOver,
+    /// The policy does not preempt it: it runs until it waits or ends.
+    RunsOn,
     /// It had less weighted CPU time.
     LessRuntime {
         /// Difference of the two virtual runtimes.
@@ -75,10 +107,16 @@ impl Reason {
             Reason::Class { .. } => "class",
             Reason::Priority { .. } => "priority",
             Reason::EarlierDeadline { .. } => "earlier_deadline",
+            Reason::ShorterBurst { .. } => "shorter_burst",
+            Reason::HigherRatio { .. } => "higher_ratio",
+            Reason::Level { .. } => "level",
+            Reason::Aged => "aged",
+            Reason::Drawn { .. } => "drawn",
             Reason::ShorterPeriod { .. } => "shorter_period",
             Reason::NotEligible { .. } => "not_eligible",
             Reason::SliceProtected { .. } => "slice_protected",
             Reason::SliceNotOver => "slice_not_over",
+            Reason::RunsOn => "runs_on",
             Reason::LessRuntime { .. } => "less_runtime",
             Reason::LeadTooShort { .. } => "lead_too_short",
             Reason::Favoured => "favoured",
@@ -97,4 +135,18 @@ pub struct Why {
     pub ahead: Option<TaskId>,
     /// The waiting task.
     pub waiting: TaskId,
+    /// True if `ahead` was picked just now, while `waiting` was queued; false if it goes on running.
+    pub is_pick: bool,
+}
+
+/// The place of a task in a fair queue, by the figures by which the policy orders it. All in ns of the queue's virtual
+/// time, which passes as fast as the CPU time of a task of nice 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// Virtual time of the queue: the mean service of its tasks.
+    pub virtual_time: i64,
+    /// Service that the task has had. It is eligible while this is not more than the virtual time.
+    pub service: i64,
+    /// Its virtual deadline.
+    pub deadline: i64,
 }

@@ -299,7 +299,7 @@ impl CpuPolicy for Staircase {
         Resched::Keep
     }
 
-    fn why(&self, cx: &Context, _: CpuId, Why { ahead, waiting }: Why) -> Option<Reason> {
+    fn why(&self, cx: &Context, _: CpuId, Why { ahead, waiting, .. }: Why) -> Option<Reason> {
         let prio = |task| self.queues.entities[task].prio;
         ahead.map(|ahead| urgency(cx, (ahead, prio(ahead)), (waiting, prio(waiting))))
     }

@@ -3,7 +3,7 @@
 mod text;
 mod words;
 
-use goodness_core::Reason;
+use crate::rule::Rule;
 use goodness_table::Kind::{Float, Text, Whole};
 use goodness_table::{Cell, Column, Table};
 use serde::{Deserialize, Serialize};
@@ -130,22 +130,6 @@ pub struct Link {
     pub rule: Option<Rule>,
     /// Requests that the disk served meanwhile, and how many of them were writes.
     pub served_first: Option<[u32; 2]>,
-}
-
-/// The rule by which a policy let a task wait.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Rule {
-    /// Its name.
-    pub name: String,
-    /// The rule with its figures, as the end of a sentence.
-    pub said: String,
-}
-
-impl From<Reason> for Rule {
-    fn from(reason: Reason) -> Rule {
-        Rule { name: reason.name().into(), said: words::rule(reason) }
-    }
 }
 
 /// What a run without the blamed cause shows.

@@ -59,7 +59,7 @@ fn decision(diff: &Diff, first: &FirstDifference) -> String {
         let waits = |it: &Queued| format!("{} ({})", task(&it.task), figure::time(Some(it.waited_ns)));
         let queue: Vec<String> = it.queue.iter().map(waits).collect();
         let running = it.running.as_ref().map_or("idle".into(), task);
-        let rule = it.rule.as_ref().map(|rule| format!(", because {rule}")).unwrap_or_default();
+        let rule = it.rule.as_ref().map(|rule| format!(", because {}", rule.said)).unwrap_or_default();
         let cells =
             [format!("{name} {label}"), format!("{}{rule}", it.did), running, queue.join(", ")].map(|it| escape(&it));
         format!(

@@ -1,8 +1,8 @@
 //! The answer for a terminal: the main cause first.
 
-use super::words::{Joined, in_general, link, part, who};
+use super::words::{Joined, link, part, who};
 use super::{Check, Latency, Link, Who, Why};
-use crate::{figure, table};
+use crate::{figure, rule, table};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -51,7 +51,7 @@ fn headline(why: &Why) -> String {
         return format!("Nothing is late: no {}.", figure::printable(&why.whom));
     };
     let rule = main.rule.as_ref().filter(|_| main.cause != "throttled");
-    let rule = rule.map_or_else(String::new, |rule| format!("; the rule: {}", in_general(&rule.name)));
+    let rule = rule.map_or_else(String::new, |it| format!("; the rule: {}", rule::in_general(&it.name)));
     let check = why.checks.iter().find(|it| it.cause == main.cause && it.culprit == main.culprit);
     let check = check.map_or_else(String::new, |check| match (check.verdict.as_str(), check.gone) {
         ("fails", Some(_)) => " The check does not confirm it.".into(),
