@@ -84,7 +84,8 @@ pub enum Reason {
         /// Difference of the two virtual runtimes.
         by: Span,
     },
-    /// The policy favours it for one pick: it was woken last, or another task yielded to it.
+    /// The policy favours it for one pick: it was woken last, another task yielded to it, or an election skipped better
+    /// ones by chance.
     Favoured,
     /// The waiting task used up its share of a round and waits for the next one.
     RoundUsedUp,
@@ -139,14 +140,13 @@ pub struct Why {
     pub is_pick: bool,
 }
 
-/// The place of a task in a fair queue, by the figures by which the policy orders it. All in ns of the queue's virtual
-/// time, which passes as fast as the CPU time of a task of nice 0.
+/// The place of a task in a fair queue, by the figures by which the policy orders it, in ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// Virtual time of the queue: the mean service of its tasks.
+    /// Virtual time of the queue. It passes as fast as the CPU time of a task of nice 0 that has the CPU alone.
     pub virtual_time: i64,
-    /// Service that the task has had. It is eligible while this is not more than the virtual time.
-    pub service: i64,
-    /// Its virtual deadline.
+    /// CPU time that the task is owed; negative if it had more than its share. It is eligible while it is not negative.
+    pub lag: i64,
+    /// Its deadline in virtual time.
     pub deadline: i64,
 }

@@ -217,12 +217,7 @@ impl<'a> Plan<'a> {
     ///
     /// # Errors
     /// As [`Plan::run`].
-    pub(crate) fn watch_one(
-        &self,
-        index: usize,
-        number: u32,
-        beside: Beside,
-    ) -> Result<Vec<Named>, Refusal> {
+    pub(crate) fn watch_one(&self, index: usize, number: u32, beside: Beside) -> Result<Vec<Named>, Refusal> {
         let contender = &self.contenders[index];
         let job = Job { contender, source: self.source, index: Some(index), replication: number, verifies: false };
         let Ready { machine, work, tasks, seed } = self.ready(&job)?;

@@ -10,8 +10,8 @@ use goodness_core::{
 pub enum Did {
     /// It picked the next task of the CPU, after the one before left it for this reason; `None` if it was idle.
     Picked(Option<(TaskId, Stop)>),
-    /// It queued a task there.
-    Queued,
+    /// It queued this task there, for this reason.
+    Queued(TaskId, Enqueue),
     /// A tick or a timer passed.
     Ticked,
 }
@@ -118,7 +118,7 @@ impl<A: Asker + 'static> CpuPolicy for Asked<A> {
         }
         let answer = self.policy.enqueue(cx, cpu, task, why);
         self.joins(cpu, task);
-        self.ask(cx, cpu, Did::Queued);
+        self.ask(cx, cpu, Did::Queued(task, why));
         answer
     }
 

@@ -135,6 +135,8 @@ impl CpuPolicy for Deadline {
         let [first, second] = [ahead, waiting].map(|task| &cx.tasks[task]);
         Some(match (own < REALTIME, other < REALTIME) {
             (true, true) => Reason::EarlierDeadline { by: Span(other.saturating_sub(own).max(0) as u64) },
+            (true, false) => Reason::Class { ahead: Class::Deadline, waiting: second.class },
+            _ if own > other => return None,
             _ if own == other && (is_pick || first.class.is_realtime()) => Reason::First,
             _ if own == other => Reason::SliceNotOver,
             _ if first.class.is_realtime() && second.class.is_realtime() => {

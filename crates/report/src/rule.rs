@@ -46,7 +46,7 @@ fn words(reason: Reason, waiting: Option<&str>) -> String {
             format!("its response ratio {} is above {theirs}{}", hundredths(ahead), hundredths(waiting))
         }
         Reason::Drawn { tickets, of } => format!("it was drawn, with {tickets} of {of} tickets"),
-        Reason::EarlierDeadline { by: Span::ZERO } => "of equal deadlines it came first".into(),
+        Reason::EarlierDeadline { by: Span::ZERO } => "it came first of equal deadlines".into(),
         Reason::EarlierDeadline { by } => format!("its deadline was {} earlier{thans}", span(by)),
         Reason::ShorterPeriod { by } => format!("its period is {} shorter{thans}", span(by)),
         Reason::NotEligible { lag } => format!("{who} had {} more than its share", span(lag)),
@@ -127,10 +127,26 @@ mod tests {
     fn a_rule_reads_as_the_end_of_a_sentence_with_and_without_the_one_who_waits() {
         let by = Span::from_us(1_200);
         for (reason, over, alone) in [
-            (Reason::EarlierDeadline { by }, "its deadline was 1.20 ms earlier than b's", "its deadline was 1.20 ms earlier"),
-            (Reason::LessRuntime { by }, "it had 1.20 ms less weighted CPU time than b", "it had 1.20 ms less weighted CPU time"),
-            (Reason::NotEligible { lag: by }, "b had 1.20 ms more than its share", "who waits had 1.20 ms more than its share"),
-            (Reason::Priority { ahead: 3, waiting: -1 }, "its priority 3 is above b's -1", "its priority 3 is above -1"),
+            (
+                Reason::EarlierDeadline { by },
+                "its deadline was 1.20 ms earlier than b's",
+                "its deadline was 1.20 ms earlier",
+            ),
+            (
+                Reason::LessRuntime { by },
+                "it had 1.20 ms less weighted CPU time than b",
+                "it had 1.20 ms less weighted CPU time",
+            ),
+            (
+                Reason::NotEligible { lag: by },
+                "b had 1.20 ms more than its share",
+                "who waits had 1.20 ms more than its share",
+            ),
+            (
+                Reason::Priority { ahead: 3, waiting: -1 },
+                "its priority 3 is above b's -1",
+                "its priority 3 is above -1",
+            ),
             (Reason::First, "it came before b", "it came first"),
             (Reason::Throttled { until: None }, "b was throttled", "throttled"),
         ] {

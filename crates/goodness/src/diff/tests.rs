@@ -6,8 +6,8 @@ use crate::run::Named;
 use crate::simulation::{Beside, surrounded};
 use crate::spec::PolicySpec;
 use goodness_core::{
-    Context, CpuId, CpuPolicy, Dequeue, Enqueue, Idle, Machine, MadePolicy, Pick, Preemption, Pull, Rejected,
-    Resched, Seed, Span, Start, State, Step, StepContext, Stop, Task, TaskId, TaskSpec, Time, Workload,
+    Context, CpuId, CpuPolicy, Dequeue, Enqueue, Idle, Machine, MadePolicy, Pick, Preemption, Pull, Rejected, Resched,
+    Seed, Span, Start, State, Step, StepContext, Stop, Task, TaskId, TaskSpec, Time, Workload,
 };
 use goodness_report::diff::FirstDifference;
 use goodness_report::rule::Rule;
@@ -255,7 +255,10 @@ fn rules(policies: [&str; 2], jobs: &'static [(u64, u64)]) -> [Option<Rule>; 2] 
 fn both_policies_say_their_rules_at_the_first_decision_that_differs() {
     let said = |policies, jobs| rules(policies, jobs).map(|it| it.map_or("nothing".into(), |rule| rule.said));
     // At 1 ms B arrives, shorter than what is left of A.
-    assert_eq!(said(["fifo", "srtf"], &[(0, 8), (1, 4)]), ["it came before t 2", "it needs 4 ms, less than t 1's 7 ms"]);
+    assert_eq!(
+        said(["fifo", "srtf"], &[(0, 8), (1, 4)]),
+        ["it came before t 2", "it needs 4 ms, less than t 1's 7 ms"]
+    );
     // At 3 ms both wait.
     let both = ["it came before t 3", "it needs 4 ms, less than t 2's 8 ms"];
     assert_eq!(said(["fifo", "sjf"], &[(0, 3), (1, 8), (2, 4)]), both);

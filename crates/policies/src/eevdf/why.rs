@@ -28,6 +28,8 @@ impl VirtualDeadlines {
     pub(super) fn place_of(&self, entity: EntityId) -> Option<Standing> {
         let it = &self.entities[entity];
         let virtual_time = self.queues[it.home.index()].virtual_time();
-        it.queued.then_some(Standing { virtual_time, service: it.runtime, deadline: it.deadline })
+        let owed = virtual_time - it.runtime;
+        let lag = it.weight.real_time(owed.abs()).0 as i64 * owed.signum();
+        it.queued.then_some(Standing { virtual_time, lag, deadline: it.deadline })
     }
 }

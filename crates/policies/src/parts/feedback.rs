@@ -12,8 +12,8 @@
 use crate::parts::levels::Levels;
 use crate::parts::running_cpus::RunningCpus;
 use goodness_core::{
-    About, Context, CpuId, CpuPolicy, Dequeue, Effort, Enqueue, Machine, PerTask, Pick, Reason, Registered, Rejected, Resched,
-    Seed, Span, State, Stop, TaskId, Time, Tunables, Why,
+    About, Context, CpuId, CpuPolicy, Dequeue, Effort, Enqueue, Machine, PerTask, Pick, Reason, Registered, Rejected,
+    Resched, Seed, Span, State, Stop, TaskId, Time, Tunables, Why,
 };
 use goodness_queues::Links;
 use std::cmp::{Ordering, Reverse};

@@ -109,7 +109,8 @@ impl<R: Rule> CpuPolicy for Jobs<R> {
             _ if own == other => Reason::First,
             (true, true) => Reason::Class { ahead: cx.tasks.class(ahead), waiting: cx.tasks.class(waiting) },
             (false, true) => Reason::Class { ahead: Class::Deadline, waiting: cx.tasks.class(waiting) },
-            _ => R::reason(Span(other.saturating_sub(own).max(0) as u64)),
+            _ if own > other => return None,
+            _ => R::reason(Span(other.saturating_sub(own) as u64)),
         })
     }
 

@@ -1,6 +1,7 @@
 //! A lesson as one self-contained page: the schedules under each other on one time axis, with a stepper.
 
 use super::gantt::ms;
+use super::places::pictures;
 use super::text::decisions;
 use super::{Lesson, Piece, Schedule};
 use crate::colour;
@@ -39,7 +40,7 @@ fn jobs(lesson: &Lesson) -> String {
     lesson.jobs.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-fn x(at: u64, end: u64) -> f64 {
+pub(super) fn x(at: u64, end: u64) -> f64 {
     MARGIN + WIDTH * at as f64 / end as f64
 }
 
@@ -71,10 +72,11 @@ fn chart(lesson: &Lesson, index: usize, schedule: &Schedule, end: u64) -> String
          ms</p>\n\
          <figure><svg viewBox=\"0 0 {} {height}\" role=\"img\" aria-label=\"Schedule under {0}\">\n{bars}{ticks}<line \
          id=\"line-{index}\" y1=\"0\" y2=\"{}\" class=\"mark\"/>\n</svg></figure>\n<p class=\"said\" \
-         id=\"said-{index}\"></p>\n",
+         id=\"said-{index}\"></p>\n{}",
         escape(&schedule.policy),
         MARGIN + WIDTH + 20.0,
-        height - 18.0
+        height - 18.0,
+        pictures(lesson, schedule, end)
     )
 }
 

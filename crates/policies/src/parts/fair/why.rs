@@ -8,7 +8,7 @@ use goodness_core::{Class, Context, CpuId, Reason, Standing, TaskId, Time, Why};
 
 impl<O: Order> Stack<O> {
     /// Answers [`goodness_core::CpuPolicy::why`].
-    pub(super) fn rule(&self, cx: &Context, cpu: CpuId, Why { ahead, waiting, .. }: Why) -> Option<Reason> {
+    pub(super) fn rule(&self, cx: &Context, cpu: CpuId, Why { ahead, waiting, is_pick }: Why) -> Option<Reason> {
         if self.reserved.is_throttled(waiting) || self.order.is_out_of_reach(waiting) {
             let until = self.order.next_refill().min(self.reserved.next_timer());
             return Some(Reason::Throttled { until: (until != Time::NEVER).then_some(until) });
@@ -30,7 +30,7 @@ impl<O: Order> Stack<O> {
             }
             Running::Fair(_) if is_fair(cx, waiting) => match it.resched_at_tick {
                 true => Some(Reason::AwaitsTick),
-                false => self.order.rule(ahead, waiting),
+                false => self.order.rule(ahead, waiting).filter(|it| !is_pick || *it != Reason::AwaitsTick),
             },
             Running::Fair(_) if class.is_realtime() => {
                 it.realtime.is_throttled().then_some(Reason::Throttled { until: None })
