@@ -21,8 +21,8 @@ use crate::parts::levels::Levels;
 use crate::parts::running_cpus::RunningCpus;
 use crate::parts::reasons::by_priority;
 use goodness_core::{
-    About, Class, Context, CpuId, CpuPolicy, Dequeue, Effort, Enqueue, Machine, Needs, PerTask, Pick, Registered,
-    Rejected, Resched, Seed, Span, Stop, Task, TaskId, Time, Reason, Why,
+    About, Class, Context, CpuId, CpuPolicy, Dequeue, Effort, Enqueue, Machine, Needs, PerTask, Pick, Reason,
+    Registered, Rejected, Resched, Seed, Span, Stop, Task, TaskId, Time, Why,
 };
 use goodness_queues::Links;
 use std::cmp::Reverse;

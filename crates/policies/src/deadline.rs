@@ -15,7 +15,7 @@ use crate::parts::ordered::{Ordered, Places};
 use crate::parts::running_cpus::RunningCpus;
 use goodness_core::{
     About, Class, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Machine, Needs, PerTask, Pick, Reason, Registered,
-    Rejected, Reservation, Resched, Seed, Span, Stop, Task, TaskId, Time, Why,
+    Rejected, Resched, Reservation, Seed, Span, Stop, Task, TaskId, Time, Why,
 };
 use std::cmp::Reverse;
 

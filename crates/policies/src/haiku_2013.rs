@@ -25,8 +25,8 @@ use crate::parts::be_priorities::{FIRST_REAL_TIME, LOWEST_ACTIVE, Levels, NORMAL
 use goodness_core::policy::previous_cpu;
 use crate::parts::reasons::by_priority;
 use goodness_core::{
-    About, Class, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Level, Machine, Needs, PerTask, Pick, Registered,
-    Rejected, Resched, Seed, Span, Stop, TaskId, Time, Reason, Why,
+    About, Class, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Level, Machine, Needs, PerTask, Pick, Reason, Registered,
+    Rejected, Resched, Seed, Span, Stop, TaskId, Time, Why,
 };
 use goodness_queues::Links;
 

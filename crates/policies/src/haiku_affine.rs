@@ -18,7 +18,7 @@ use crate::haiku_2009::Skips;
 use goodness_core::policy::previous_cpu;
 use goodness_core::{
     About, Class, Context, CpuId, CpuPolicy, Dequeue, Effort, Enqueue, Idle, Machine, Needs, PerTask, Pick, Pull,
-    Registered, Rejected, Resched, Seed, Span, Stop, TaskId, Reason, Why,
+    Reason, Registered, Rejected, Resched, Seed, Span, Stop, TaskId, Why,
 };
 
 goodness_core::tunables! {

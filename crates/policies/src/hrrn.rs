@@ -12,8 +12,8 @@
 use crate::parts::bursts::Bursts;
 use crate::parts::idle_cpus::IdleCpus;
 use goodness_core::{
-    About, Context, CpuId, CpuPolicy, Dequeue, Effort, Enqueue, Machine, Needs, Pick, Reason, Registered, Rejected, Resched,
-    Seed, Span, Stop, TaskId, Time, Why,
+    About, Context, CpuId, CpuPolicy, Dequeue, Effort, Enqueue, Machine, Needs, Pick, Reason, Registered, Rejected,
+    Resched, Seed, Span, Stop, TaskId, Time, Why,
 };
 
 pub use crate::sjf::Settings;

@@ -15,8 +15,8 @@
 use crate::parts::ordered::{Ordered, Places};
 use crate::parts::running_cpus::RunningCpus;
 use goodness_core::{
-    About, Class, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Machine, Needs, Nice, PerTask, Pick, Reason, Registered, Rejected,
-    Resched, Seed, Span, Stop, Task, TaskId, Why,
+    About, Class, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Machine, Needs, Nice, PerTask, Pick, Reason, Registered,
+    Rejected, Resched, Seed, Span, Stop, Task, TaskId, Why,
 };
 use std::cmp::{Ordering, Reverse};
 

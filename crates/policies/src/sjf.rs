@@ -12,8 +12,8 @@ use crate::parts::bursts::Bursts;
 use crate::parts::idle_cpus::IdleCpus;
 use crate::parts::ordered::{Ordered, Places};
 use goodness_core::{
-    About, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Machine, Needs, Pick, Reason, Registered, Rejected, Resched, Seed, Span,
-    Stop, TaskId, Why,
+    About, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Machine, Needs, Pick, Reason, Registered, Rejected, Resched,
+    Seed, Span, Stop, TaskId, Why,
 };
 
 goodness_core::tunables! {

@@ -23,7 +23,7 @@ use crate::parts::per_cpu::PerCpu;
 use crate::parts::reasons::by_priority;
 use goodness_core::{
     About, Class, Context, CpuId, CpuPolicy, Dequeue, Effort, Enqueue, Idle, Machine, Needs, PerTask, Pick, Pull,
-    Registered, Rejected, Resched, Seed, Span, Stop, Task, TaskId, Time, Reason, Why,
+    Reason, Registered, Rejected, Resched, Seed, Span, Stop, Task, TaskId, Time, Why,
 };
 use goodness_queues::Links;
 

@@ -13,8 +13,8 @@ use crate::parts::bursts::Bursts;
 use crate::parts::ordered::{Ordered, Places};
 use crate::parts::running_cpus::RunningCpus;
 use goodness_core::{
-    About, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Machine, Needs, Pick, Reason, Registered, Rejected, Resched, Seed, Span,
-    Stop, TaskId, Time, Why,
+    About, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Machine, Needs, Pick, Reason, Registered, Rejected, Resched,
+    Seed, Span, Stop, TaskId, Time, Why,
 };
 use std::cmp::Reverse;
 

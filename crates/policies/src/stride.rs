@@ -17,8 +17,8 @@ use crate::parts::idle_cpus::IdleCpus;
 use crate::parts::ordered::{Ordered, Places};
 use crate::parts::tickets::tickets_of;
 use goodness_core::{
-    About, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Machine, Needs, PerTask, Pick, Reason, Registered, Rejected, Resched,
-    Seed, Span, Stop, TaskId, Time, Why,
+    About, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Machine, Needs, PerTask, Pick, Reason, Registered, Rejected,
+    Resched, Seed, Span, Stop, TaskId, Time, Why,
 };
 
 goodness_core::tunables! {

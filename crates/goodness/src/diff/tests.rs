@@ -166,7 +166,8 @@ fn first(cpus: usize, rerun: &impl Rerun) -> Option<FirstDifference> {
     Some(told(&parting, cpus, rerun).unwrap())
 }
 
-/// Plants a difference, in a policy that does not tell its rules, and checks that it is named: time, CPU, and both tasks. False if nothing could be planted.
+/// Plants a difference, in a policy that does not tell its rules, and checks that it is named: time, CPU, and both
+/// tasks. False if nothing could be planted.
 fn names_what_was_planted(number: u64) -> bool {
     let case = Case::drawn(number);
     let (choices, _) = case.run(None, Beside::default());

@@ -1,5 +1,6 @@
 //! Schedules of a few jobs under several policies, as textbooks draw them: model, text and page.
 
+mod axis;
 mod gantt;
 pub mod page;
 mod places;

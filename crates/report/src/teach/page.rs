@@ -1,5 +1,6 @@
 //! A lesson as one self-contained page: the schedules under each other on one time axis, with a stepper.
 
+use super::axis::{MARGIN, WIDTH, x};
 use super::gantt::ms;
 use super::places::pictures;
 use super::text::decisions;
@@ -11,10 +12,8 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 const SCRIPT: &str = include_str!("../../web/teach.js");
-/// Width of the time axis, height of a row and room before it, in px.
-const WIDTH: f64 = 900.0;
+/// Height of a row in px.
 const ROW: f64 = 28.0;
-const MARGIN: f64 = 60.0;
 
 /// The page.
 #[must_use]
@@ -38,10 +37,6 @@ fn jobs(lesson: &Lesson) -> String {
     let one =
         |job: &super::Job| format!("{} (at {}, {} ms)", job.name, ms(job.arrival_ns as f64), ms(job.burst_ns as f64));
     lesson.jobs.iter().map(one).collect::<Vec<_>>().join(", ")
-}
-
-pub(super) fn x(at: u64, end: u64) -> f64 {
-    MARGIN + WIDTH * at as f64 / end as f64
 }
 
 /// The times of all decisions, and the decisions of each policy.

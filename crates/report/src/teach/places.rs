@@ -1,7 +1,7 @@
 //! Lag and virtual deadlines of the jobs over time, of a policy that has them: as a table and as pictures.
 
+use super::axis::x;
 use super::gantt::ms;
-use super::page::x;
 use super::{Lesson, Place, Schedule};
 use crate::colour;
 use crate::figure::printable;
