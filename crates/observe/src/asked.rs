@@ -39,6 +39,12 @@ impl Decided<'_> {
         self.policy.why(self.cx, self.cpu, Why { ahead: self.running, waiting, is_pick })
     }
 
+    /// The rule by which the running task goes on while `waiting` waits.
+    #[must_use]
+    pub fn why_it_goes_on(&self, waiting: TaskId) -> Option<Reason> {
+        self.policy.why(self.cx, self.cpu, Why { ahead: self.running, waiting, is_pick: false })
+    }
+
     /// The place of `task` in a fair queue.
     #[must_use]
     pub fn standing(&self, task: TaskId) -> Option<Standing> {

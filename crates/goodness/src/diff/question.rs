@@ -91,6 +91,7 @@ impl Asker for Question {
         }
         // Of a task that is kept the last answer counts.
         self.is_answered = self.is_pick;
-        self.answer.0.set(decided.why(self.waiting).filter(|_| self.waits(decided)));
+        let ask = if self.is_pick { Decided::why } else { Decided::why_it_goes_on };
+        self.answer.0.set(ask(decided, self.waiting).filter(|_| self.waits(decided)));
     }
 }

@@ -265,6 +265,8 @@ fn both_policies_say_their_rules_at_the_first_decision_that_differs() {
     assert_eq!(said(["fifo", "sjf"], &[(0, 3), (1, 8), (2, 4)]), both);
     let slices = ["it came before t 1", "its slice was not over"];
     assert_eq!(said(["rr:timeslice=2ms", "rr:timeslice=4ms"], &[(0, 8), (1, 8)]), slices);
+    // Both waited when A was picked; what counts is why A goes on.
+    assert_eq!(said(["rr:timeslice=2ms", "rr:timeslice=4ms"], &[(0, 8), (0, 8)])[1], "its slice was not over");
     let [first, fair] = rules(["fifo", "eevdf"], &[(0, 20), (1, 20)]).map(|it| it.expect("both tell").name);
     assert_eq!(first, "first");
     assert!(["not_eligible", "earlier_deadline"].contains(&fair.as_str()), "{fair}");
