@@ -6,13 +6,17 @@
 //! ```
 
 mod draw;
+mod reasons;
 
 use draw::{draw_groups, draw_machine, draw_work};
 use goodness_core::{Event, Machine, MadePolicy, Seed, Time};
 use goodness_observe::{Checkers, Ending, Subject};
 use goodness_sim::{End, Options, simulate_with};
+use reasons::Found;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -69,6 +73,27 @@ impl Contract {
             None if first.len() != second.len() => Err(broken("two runs of one seed have different lengths".into())),
             None => Ok(first.len()),
         }
+    }
+
+    /// Asks the policy for its reasons in a run on this machine and work, and checks each. Returns the number of
+    /// answers: 0 for a policy that does not tell.
+    ///
+    /// # Errors
+    /// The first one that is wrong; a run that asking changed.
+    pub fn reasons(&self, make: &Make) -> Result<usize, Broken> {
+        let broken = |what| Broken { on: *self, what };
+        let found = Rc::new(RefCell::new(Found::default()));
+        let asked =
+            |machine: &Machine, seed| reasons::checked(make(machine, seed), machine.cpu_count(), Rc::clone(&found));
+        let history = self.history(&asked).map_err(broken)?;
+        if let Some(wrong) = found.borrow_mut().wrong.take() {
+            return Err(broken(wrong));
+        }
+        if history != self.history(make).map_err(broken)? {
+            return Err(broken("the policy decides otherwise when it is asked for its reasons".into()));
+        }
+        let answers = found.borrow().answers;
+        Ok(answers)
     }
 
     fn history(&self, make: &Make) -> Result<History, String> {

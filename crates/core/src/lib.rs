@@ -65,7 +65,7 @@ pub use lock::{LockId, LockKind};
 pub use machine::{Costs, Cpu, CpuId, Level, Machine};
 pub use nice::Nice;
 pub use policy::{Context, CpuPolicy, Dequeue, Enqueue, Idle, Pick, Preemption, Pull, Rejected, Resched, Stop};
-pub use reason::{Reason, Why};
+pub use reason::{Reason, Standing, Why};
 pub use registry::{About, MadePolicy, Needs, PolicyEntry, Registered, Typed};
 pub use request::{
     DiskId, HwQueue, Io, IoClass, IoPriority, Operation, QueueFacts, Request, RequestId, RequestTable, SECTOR_BYTES,

@@ -5,7 +5,7 @@ use crate::effort::{Effort, EffortMeter};
 use crate::event::WakeSource;
 use crate::group::{GroupId, Groups};
 use crate::machine::{CpuId, Machine};
-use crate::reason::{Reason, Why};
+use crate::reason::{Reason, Standing, Why};
 use crate::task::{TaskId, TaskTable};
 use crate::time::{Span, Time};
 
@@ -157,6 +157,13 @@ pub trait CpuPolicy {
     /// if somebody asks; no schedule depends on it. `None` if the policy does not tell.
     fn why(&self, cx: &Context, cpu: CpuId, question: Why) -> Option<Reason> {
         let _ = (cx, cpu, question);
+        None
+    }
+
+    /// The place of a runnable task in its queue, by the state after the last pick or enqueue there. Called only if
+    /// somebody asks. `None` for a policy without virtual deadlines, and for a task that does not compete by them.
+    fn standing(&self, task: TaskId) -> Option<Standing> {
+        let _ = task;
         None
     }
 

@@ -25,6 +25,36 @@ pub enum Reason {
         /// Distance of the two deadlines.
         by: Span,
     },
+    /// It needs less CPU time until it waits or ends, as told or predicted.
+    ShorterBurst {
+        /// CPU time that the task ahead needs.
+        ahead: Span,
+        /// CPU time that the waiting task needs.
+        waiting: Span,
+    },
+    /// It waited longer for its length: the ratio of waiting time and length to length is higher.
+    HigherRatio {
+        /// Ratio of the task ahead in percent.
+        ahead: u64,
+        /// Ratio of the waiting task in percent.
+        waiting: u64,
+    },
+    /// Its level is served first; small levels are.
+    Level {
+        /// Level of the task ahead.
+        ahead: i32,
+        /// Level of the waiting task.
+        waiting: i32,
+    },
+    /// Its level is not better, but it waited long enough to make up for that.
+    Aged,
+    /// A draw chose it.
+    Drawn {
+        /// Its tickets.
+        tickets: u64,
+        /// Tickets of all that took part.
+        of: u64,
+    },
     /// Its period is shorter.
     ShorterPeriod {
         /// Difference of the two periods.
@@ -42,6 +72,8 @@ pub enum Reason {
     },
     /// Its slice is not over, and the policy interrupts no slice for a task like the waiting one.
     SliceNotOver,
+    /// The policy does not preempt it: it runs until it waits or ends.
+    RunsOn,
     /// It had less weighted CPU time.
     LessRuntime {
         /// Difference of the two virtual runtimes.
@@ -52,7 +84,8 @@ pub enum Reason {
         /// Difference of the two virtual runtimes.
         by: Span,
     },
-    /// The policy favours it for one pick: it was woken last, or another task yielded to it.
+    /// The policy favours it for one pick: it was woken last, another task yielded to it, or an election skipped better
+    /// ones by chance.
     Favoured,
     /// The waiting task used up its share of a round and waits for the next one.
     RoundUsedUp,
@@ -75,10 +108,16 @@ impl Reason {
             Reason::Class { .. } => "class",
             Reason::Priority { .. } => "priority",
             Reason::EarlierDeadline { .. } => "earlier_deadline",
+            Reason::ShorterBurst { .. } => "shorter_burst",
+            Reason::HigherRatio { .. } => "higher_ratio",
+            Reason::Level { .. } => "level",
+            Reason::Aged => "aged",
+            Reason::Drawn { .. } => "drawn",
             Reason::ShorterPeriod { .. } => "shorter_period",
             Reason::NotEligible { .. } => "not_eligible",
             Reason::SliceProtected { .. } => "slice_protected",
             Reason::SliceNotOver => "slice_not_over",
+            Reason::RunsOn => "runs_on",
             Reason::LessRuntime { .. } => "less_runtime",
             Reason::LeadTooShort { .. } => "lead_too_short",
             Reason::Favoured => "favoured",
@@ -97,4 +136,17 @@ pub struct Why {
     pub ahead: Option<TaskId>,
     /// The waiting task.
     pub waiting: TaskId,
+    /// True if `ahead` was picked just now, while `waiting` was queued; false if it goes on running.
+    pub is_pick: bool,
+}
+
+/// The place of a task in a fair queue, by the figures by which the policy orders it, in ns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// Virtual time of the queue. It passes as fast as the CPU time of a task of nice 0 that has the CPU alone.
+    pub virtual_time: i64,
+    /// CPU time that the task is owed; negative if it had more than its share. It is eligible while it is not negative.
+    pub lag: i64,
+    /// Its deadline in virtual time.
+    pub deadline: i64,
 }

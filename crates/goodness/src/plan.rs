@@ -16,8 +16,8 @@ use crate::simulation::{self, Beside, Trial};
 use crate::standstill;
 use crate::work::Work;
 use goodness_core::{
-    Class, CpuSet, Group, HORIZON_MAX, Machine, Observer, PolicyEntry, Remarked, Remarks, Seed, TaskId, TaskSpec, Time,
-    Workload, WorkloadSource,
+    Class, CpuSet, Group, HORIZON_MAX, Machine, PolicyEntry, Remarked, Remarks, Seed, TaskId, TaskSpec, Time, Workload,
+    WorkloadSource,
 };
 use goodness_observe::Window;
 use goodness_report::model::Fidelity;
@@ -199,24 +199,20 @@ impl<'a> Plan<'a> {
         Some(of(recorded, &contender.to_string(), run))
     }
 
-    /// Runs replication `number` of contender `index` again, watched by `observer` alone.
+    /// Runs replication `number` of contender `index` again, with `beside` and without metrics.
     ///
     /// # Errors
     /// As [`Plan::run`].
-    pub(crate) fn watch_one(
-        &self,
-        index: usize,
-        number: u32,
-        observer: &mut dyn Observer,
-    ) -> Result<Vec<Named>, Refusal> {
+    pub(crate) fn watch_one(&self, index: usize, number: u32, beside: Beside) -> Result<Vec<Named>, Refusal> {
         let contender = &self.contenders[index];
         let job = Job { contender, source: self.source, index: Some(index), replication: number, verifies: false };
         let Ready { machine, work, tasks, seed } = self.ready(&job)?;
         let disks = simulation::disks(&work, contender.elevator.as_ref(), &machine, seed);
-        let policy = contender.policy.make(&machine, seed);
+        let policy = simulation::surrounded(contender.policy.make(&machine, seed), beside.around);
         let options = Options { seed, ..Options::default() };
+        let mut observer = beside.observer;
         disks
-            .and_then(|disks| simulate_with(&machine, policy, work, disks, observer, options))
+            .and_then(|disks| simulate_with(&machine, policy, work, disks, &mut observer, options))
             .map_err(|fault| self.refusal(&fault, &tasks, &job))?;
         Ok(tasks)
     }

@@ -40,7 +40,25 @@ pub struct Beside<'b> {
     /// Told now and then how far the run is, if requested.
     pub pulse: Option<Pulse<'b>>,
     /// Makes the policy around the one that decides, if any.
-    pub around: Option<Box<dyn FnOnce(MadePolicy) -> MadePolicy + 'b>>,
+    pub around: Option<Around<'b>>,
+}
+
+/// Makes a policy around another one.
+pub type Around<'b> = Box<dyn FnOnce(MadePolicy) -> MadePolicy + 'b>;
+
+impl<'b> Beside<'b> {
+    /// An observer alone.
+    pub fn watched(observer: &'b mut dyn Observer) -> Beside<'b> {
+        Beside { observer: Some(observer), ..Beside::default() }
+    }
+}
+
+/// `made`, with the policy around it, if any.
+pub(crate) fn surrounded(made: MadePolicy, around: Option<Around>) -> MadePolicy {
+    match around {
+        Some(around) => around(made),
+        None => made,
+    }
 }
 
 /// Result of one run.
@@ -75,10 +93,7 @@ pub fn run(trial: Trial) -> Result<Run, Fault> {
     let fifths = fifths.map(|window| Fifths::new(machine.cpu_count(), window));
     let mut observer = (watch, ((recorder, fifths), beside.observer));
     let options = Options { seed, pulse: beside.pulse, ..Options::default() };
-    let made = match beside.around {
-        None => policy.make(machine, seed),
-        Some(around) => around(policy.make(machine, seed)),
-    };
+    let made = surrounded(policy.make(machine, seed), beside.around);
     let outcome = simulate_with(machine, made, work, disks, &mut observer, options)?;
     let (watch, ((recorder, fifths), _)) = observer;
     let ending = if outcome.reason == End::Horizon { Ending::Horizon } else { Ending::Quiet };

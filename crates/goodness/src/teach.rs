@@ -1,5 +1,7 @@
 //! Runs a few jobs of known length under several policies, as textbooks do.
 
+mod rules;
+
 use crate::contender::Contender;
 use crate::plan::{Plan, Timelines};
 use crate::progress::Watch;
@@ -106,7 +108,12 @@ pub fn lesson(jobs: Vec<Job>, machine: &Machine, policies: Vec<Contender>, watch
     if let Some((again, found)) = runs.violation() {
         return Err(Refusal::violated(format!("{}: {}", found.checker, found.sentence)).again(again.clone()));
     }
-    let policies = runs.arms.iter().map(|arm| schedule(arm, &jobs)).collect::<Result<_, _>>()?;
+    let told = |(index, arm): (usize, &Arm)| {
+        let mut schedule = schedule(arm, &jobs)?;
+        schedule.places = rules::tell(&plan, index, &jobs, &mut schedule.slices)?;
+        Ok(schedule)
+    };
+    let policies = runs.arms.iter().enumerate().map(told).collect::<Result<_, Refusal>>()?;
     Ok(Lesson { schema: SCHEMA, cpus: machine.cpu_count() as u32, policies, jobs })
 }
 
@@ -122,6 +129,7 @@ fn schedule(arm: &Arm, jobs: &[Job]) -> Result<Schedule, Refusal> {
         start_ns: it.start,
         end_ns: it.end,
         then: it.off.map_or("ended", |off| off.name()).into(),
+        ahead_of: Vec::new(),
     };
     let mut slices: Vec<Piece> = timeline.slices.iter().map(piece).collect();
     slices.sort_by_key(|it| (it.start_ns, it.cpu));
@@ -150,6 +158,59 @@ mod tests {
         assert_eq!(means("P1:0:24 P2:0:3 P3:0:3", "rr:timeslice=4ms"), [5.67, 3.67, 15.67]);
         assert_eq!(means("P1:0:8 P2:1:4 P3:2:9 P4:3:5", "srtf"), [6.5, 4.25, 13.0]);
         assert_eq!(means("P1:0:10:3 P2:0:1:1 P3:0:2:4 P4:0:1:5 P5:0:5:2", "priority")[0], 8.2);
+    }
+
+    fn drawn(text: &str, policy: &str) -> Schedule {
+        let policies = vec![Contender::policy(PolicySpec::parse(policy).unwrap())];
+        let machine = Machine::flat(1, 1000).unwrap();
+        lesson(jobs(text).unwrap(), &machine, policies, &unwatched).unwrap().policies.remove(0)
+    }
+
+    /// Whom each slice is ahead of, and why.
+    fn said(schedule: &Schedule) -> Vec<(u64, Vec<&str>)> {
+        fn rules(it: &Piece) -> Vec<&str> {
+            it.ahead_of.iter().map(|it| it.rule.said.as_str()).collect()
+        }
+        schedule.slices.iter().map(|it| (it.start_ns / 1_000_000, rules(it))).collect()
+    }
+
+    #[test]
+    fn each_decision_has_the_rule_of_the_policy() {
+        let work = "A:0:8 B:1:4 C:2:9";
+        assert_eq!(
+            said(&drawn(work, "srtf")),
+            [
+                (0, vec![]),
+                (1, vec!["it needs 4 ms, less than A's 7 ms"]),
+                (5, vec!["it needs 7 ms, less than C's 9 ms"]),
+                (12, vec![])
+            ]
+        );
+        let turns = drawn(work, "rr:timeslice=4ms");
+        assert_eq!(said(&turns)[1], (4, vec!["it came before A", "it came before C"]));
+        assert_eq!((&turns.slices[0].then[..], &turns.slices[1].then[..]), ("slice_over", "ended"));
+        let silent = drawn(work, "ule");
+        assert!(silent.slices.iter().all(|it| it.ahead_of.is_empty()), "it does not tell");
+        assert!(turns.places.is_empty(), "round robin has no virtual deadlines");
+    }
+
+    #[test]
+    fn the_lags_of_eevdf_are_those_of_its_definition() {
+        let schedule = drawn("A:0:8.5 B:1:4.5 C:2:9.5", "eevdf");
+        let picks: Vec<&[goodness_report::teach::Place]> =
+            schedule.places.chunk_by(|a, b| a.at_ns == b.at_ns).collect();
+        assert!(picks.len() > 10, "{picks:?}");
+        for pick in &picks {
+            let sum: i64 = pick.iter().map(|it| it.lag_ns).sum();
+            assert!(sum.abs() <= 2 * pick.len() as i64, "lags of equal weights sum to 0 but for rounding: {pick:?}");
+        }
+        // Of those that are owed CPU time the earliest deadline runs.
+        for slice in &schedule.slices {
+            let pick = picks.iter().find(|pick| pick[0].at_ns == slice.start_ns).expect("a pick");
+            let eligible = pick.iter().filter(|it| it.lag_ns >= 0).map(|it| it.deadline_ns).min();
+            let own = pick.iter().find(|it| it.job == slice.job).map(|it| it.deadline_ns);
+            assert!(own <= eligible, "{pick:?}, {slice:?}");
+        }
     }
 
     #[test]

@@ -99,7 +99,13 @@ fn a_better_array(rng: &mut Rng) -> Planted {
 }
 
 fn a_better_stair(rng: &mut Rng) -> Planted {
-    behind(rng, ("staircase", 1000), "nice = 19", (hog("greedy", "nice = -15"), "greedy"), &["priority", "first"])
+    behind(
+        rng,
+        ("staircase", 1000),
+        "nice = 19",
+        (hog("greedy", "nice = -15"), "greedy"),
+        &["priority", "first", "slice_not_over"],
+    )
 }
 
 fn a_long_slice(rng: &mut Rng) -> Planted {

@@ -19,6 +19,7 @@
 //! assert_eq!(checked.violations, []);
 //! ```
 
+pub mod asked;
 mod batches;
 pub mod blame;
 pub mod checkers;

@@ -19,9 +19,10 @@
 use crate::parts::freebsd::{IDLE, PER_LIST, PRIORITIES, Statclock, TIMESHARE, fixed_priority};
 use crate::parts::levels::Levels;
 use crate::parts::running_cpus::RunningCpus;
+use crate::parts::reasons::by_priority;
 use goodness_core::{
-    About, Class, Context, CpuId, CpuPolicy, Dequeue, Effort, Enqueue, Machine, Needs, PerTask, Pick, Registered,
-    Rejected, Resched, Seed, Span, Stop, Task, TaskId, Time,
+    About, Class, Context, CpuId, CpuPolicy, Dequeue, Effort, Enqueue, Machine, Needs, PerTask, Pick, Reason,
+    Registered, Rejected, Resched, Seed, Span, Stop, Task, TaskId, Time, Why,
 };
 use goodness_queues::Links;
 use std::cmp::Reverse;
@@ -196,6 +197,13 @@ impl CpuPolicy for Bsd4 {
         }
         let timeslice = (cx.tasks[task].class != Class::Fifo).then_some(entity.left);
         Some(Pick { task, timeslice })
+    }
+
+    fn why(&self, _: &Context, cpu: CpuId, Why { ahead, waiting, is_pick }: Why) -> Option<Reason> {
+        let (running, Reverse(own)) = self.running_cpus.on(cpu)?;
+        let other = self.entities[waiting].list;
+        // The lists are numbered from the best one.
+        by_priority(-i64::from(own), -i64::from(other), is_pick).filter(|_| ahead == Some(running))
     }
 
     fn charge(&mut self, cx: &Context, cpu: CpuId, task: TaskId, ran: Span, why: Stop) -> Resched {

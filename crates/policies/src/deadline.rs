@@ -15,7 +15,7 @@ use crate::parts::ordered::{Ordered, Places};
 use crate::parts::running_cpus::RunningCpus;
 use goodness_core::{
     About, Class, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Machine, Needs, PerTask, Pick, Reason, Registered,
-    Rejected, Reservation, Resched, Seed, Span, Stop, Task, TaskId, Time, Why,
+    Rejected, Resched, Reservation, Seed, Span, Stop, Task, TaskId, Time, Why,
 };
 use std::cmp::Reverse;
 
@@ -126,7 +126,7 @@ impl CpuPolicy for Deadline {
         Some(Pick { task, timeslice })
     }
 
-    fn why(&self, cx: &Context, _: CpuId, Why { ahead, waiting }: Why) -> Option<Reason> {
+    fn why(&self, cx: &Context, _: CpuId, Why { ahead, waiting, is_pick }: Why) -> Option<Reason> {
         if self.waiting[waiting] == Place::Throttled {
             return Some(Reason::Throttled { until: self.servers.next_timer() });
         }
@@ -135,7 +135,9 @@ impl CpuPolicy for Deadline {
         let [first, second] = [ahead, waiting].map(|task| &cx.tasks[task]);
         Some(match (own < REALTIME, other < REALTIME) {
             (true, true) => Reason::EarlierDeadline { by: Span(other.saturating_sub(own).max(0) as u64) },
-            _ if own == other && first.class.is_realtime() => Reason::First,
+            (true, false) => Reason::Class { ahead: Class::Deadline, waiting: second.class },
+            _ if own > other => return None,
+            _ if own == other && (is_pick || first.class.is_realtime()) => Reason::First,
             _ if own == other => Reason::SliceNotOver,
             _ if first.class.is_realtime() && second.class.is_realtime() => {
                 Reason::Priority { ahead: first.rt_priority.into(), waiting: second.rt_priority.into() }

@@ -23,7 +23,7 @@ use crate::parts::fair::order::{
     Arrival, Departure, EntityId, Order, PerEntity, QueueId, Traits, Version,
 };
 use crate::parts::fair::Stack;
-use goodness_core::{About, Class, Context, Effort, Machine, Needs, Preemption, Reason, Span, TaskId};
+use goodness_core::{About, Class, Context, Effort, Machine, Needs, Preemption, Reason, Span, Standing, TaskId};
 use goodness_queues::Nodes;
 use queue::{Entity, Queue};
 use rules::Rules;
@@ -585,6 +585,10 @@ impl Order for VirtualDeadlines {
 
     fn why(&self, at: QueueId, ahead: EntityId, waiting: EntityId) -> Option<Reason> {
         Some(self.rule(at, ahead, waiting))
+    }
+
+    fn standing(&self, entity: EntityId) -> Option<Standing> {
+        self.place_of(entity)
     }
 
     fn is_ahead(&self, at: QueueId, entity: EntityId) -> bool {

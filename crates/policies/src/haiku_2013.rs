@@ -23,9 +23,10 @@
 
 use crate::parts::be_priorities::{FIRST_REAL_TIME, LOWEST_ACTIVE, Levels, NORMAL, priority_of};
 use goodness_core::policy::previous_cpu;
+use crate::parts::reasons::by_priority;
 use goodness_core::{
-    About, Class, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Level, Machine, Needs, PerTask, Pick, Registered,
-    Rejected, Resched, Seed, Span, Stop, TaskId, Time,
+    About, Class, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Level, Machine, Needs, PerTask, Pick, Reason, Registered,
+    Rejected, Resched, Seed, Span, Stop, TaskId, Time, Why,
 };
 use goodness_queues::Links;
 
@@ -274,6 +275,12 @@ impl CpuPolicy for Haiku2013 {
         }
         let left = Span(entity.quantum.saturating_sub(entity.used).max(1));
         Some(Pick { task, timeslice: (cx.tasks[task].class != Class::Fifo).then_some(left) })
+    }
+
+    fn why(&self, _: &Context, _: CpuId, Why { ahead, waiting, is_pick }: Why) -> Option<Reason> {
+        let [own, other] = [ahead?, waiting].map(|task| i64::from(self.threads[task].level));
+        // A thread with a rest of its quantum goes before its equals.
+        by_priority(own, other, is_pick).filter(|it| *it != Reason::First)
     }
 
     fn charge(&mut self, cx: &Context, _: CpuId, task: TaskId, ran: Span, why: Stop) -> Resched {

@@ -12,13 +12,13 @@
 //! Weakness: an idle CPU does not take the only thread that waits behind a hog elsewhere. The rest is as in
 //! `haiku-2009`.
 
-use crate::parts::be_elections::elect;
+use crate::parts::be_elections::{elect, elected};
 use crate::parts::be_priorities::{NORMAL, OrderedList, QUANTUM, Threads, priority_of};
 use crate::haiku_2009::Skips;
 use goodness_core::policy::previous_cpu;
 use goodness_core::{
     About, Class, Context, CpuId, CpuPolicy, Dequeue, Effort, Enqueue, Idle, Machine, Needs, PerTask, Pick, Pull,
-    Registered, Rejected, Resched, Seed, Span, Stop, TaskId,
+    Reason, Registered, Rejected, Resched, Seed, Span, Stop, TaskId, Why,
 };
 
 goodness_core::tunables! {
@@ -135,6 +135,11 @@ impl CpuPolicy for HaikuAffine {
         let hog = priority < NORMAL && self.known[task].average() > self.settings.used_quantum;
         let quantum = if hog { self.settings.long_quantum } else { self.settings.quantum };
         Some(Pick { task, timeslice: (cx.tasks[task].class != Class::Fifo).then_some(quantum) })
+    }
+
+    fn why(&self, cx: &Context, _: CpuId, Why { ahead, waiting, is_pick }: Why) -> Option<Reason> {
+        let [own, other] = [ahead?, waiting].map(|task| i64::from(priority_of(&cx.tasks[task])));
+        elected(own, other, is_pick)
     }
 
     fn charge(&mut self, _: &Context, _: CpuId, task: TaskId, ran: Span, _: Stop) -> Resched {

@@ -12,8 +12,8 @@
 use crate::parts::bursts::Bursts;
 use crate::parts::idle_cpus::IdleCpus;
 use goodness_core::{
-    About, Context, CpuId, CpuPolicy, Dequeue, Effort, Enqueue, Machine, Needs, Pick, Registered, Rejected, Resched,
-    Seed, Span, Stop, TaskId, Time,
+    About, Context, CpuId, CpuPolicy, Dequeue, Effort, Enqueue, Machine, Needs, Pick, Reason, Registered, Rejected,
+    Resched, Seed, Span, Stop, TaskId, Time, Why,
 };
 
 pub use crate::sjf::Settings;
@@ -32,6 +32,12 @@ impl Waiting {
         let product = |it: &Waiting, by: Span| u128::from(now.since(it.since).0) * u128::from(by.0);
         product(self, other.length) > product(other, self.length)
     }
+
+    /// Its ratio at `now` in percent.
+    fn ratio(&self, now: Time) -> u64 {
+        let whole = (u128::from(now.since(self.since).0) + u128::from(self.length.0)) * 100;
+        (whole / u128::from(self.length.0)) as u64
+    }
 }
 
 /// The waiting tasks in order of arrival.
@@ -39,6 +45,8 @@ impl Waiting {
 pub struct Hrrn {
     bursts: Bursts,
     waiting: Vec<Waiting>,
+    /// The task picked last.
+    picked: Option<Waiting>,
     idle: IdleCpus,
 }
 
@@ -55,6 +63,7 @@ impl Registered for Hrrn {
         Hrrn {
             bursts: Bursts::new(settings.guess, settings.alpha),
             waiting: Vec::new(),
+            picked: None,
             idle: IdleCpus::all(machine),
         }
     }
@@ -85,8 +94,20 @@ impl CpuPolicy for Hrrn {
         let best = allowed.reduce(|best, it| if it.1.is_ahead_of(best.1, cx.now) { it } else { best });
         let place = best.map(|(place, _)| place);
         self.idle.set(cpu, place.is_none());
-        let task = self.waiting.remove(place?).task;
-        Some(Pick { task, timeslice: None })
+        let picked = self.waiting.remove(place?);
+        self.picked = Some(picked);
+        Some(Pick { task: picked.task, timeslice: None })
+    }
+
+    fn why(&self, cx: &Context, _: CpuId, Why { ahead, waiting, is_pick }: Why) -> Option<Reason> {
+        let ahead = ahead?;
+        if !is_pick {
+            return Some(Reason::RunsOn);
+        }
+        let picked = self.picked.filter(|it| it.task == ahead)?;
+        let other = self.waiting.iter().find(|it| it.task == waiting)?;
+        let rule = Reason::HigherRatio { ahead: picked.ratio(cx.now), waiting: other.ratio(cx.now) };
+        Some(if picked.is_ahead_of(other, cx.now) { rule } else { Reason::First })
     }
 
     fn charge(&mut self, _: &Context, _: CpuId, task: TaskId, ran: Span, why: Stop) -> Resched {

@@ -15,8 +15,8 @@
 use crate::parts::idle_cpus::IdleCpus;
 use crate::parts::tickets::tickets_of;
 use goodness_core::{
-    About, Context, CpuId, CpuPolicy, CpuSet, Dequeue, Effort, Enqueue, Machine, Needs, PerTask, Pick, Registered,
-    Rejected, Resched, Rng, Seed, Span, Stop, TaskId,
+    About, Context, CpuId, CpuPolicy, CpuSet, Dequeue, Effort, Enqueue, Machine, Needs, PerTask, Pick, Reason,
+    Registered, Rejected, Resched, Rng, Seed, Span, Stop, TaskId, Why,
 };
 use goodness_queues::{Links, List};
 
@@ -107,6 +107,12 @@ impl CpuPolicy for Lottery {
         Some(Pick { task, timeslice: Some(self.settings.timeslice) })
     }
 
+    fn why(&self, cx: &Context, cpu: CpuId, Why { ahead, is_pick, .. }: Why) -> Option<Reason> {
+        let tickets = self.holders[ahead?].in_draw;
+        let drawn = Reason::Drawn { tickets, of: self.allowed(cx, cpu) + tickets };
+        Some(if is_pick { drawn } else { Reason::SliceNotOver })
+    }
+
     fn charge(&mut self, _: &Context, _: CpuId, task: TaskId, ran: Span, why: Stop) -> Resched {
         let gave_up = matches!(why, Stop::Blocked { .. } | Stop::Yielded);
         if self.settings.compensation && gave_up && ran < self.settings.timeslice {
@@ -139,7 +145,12 @@ impl Lottery {
     /// Draws a winner among the tasks that may run on `cpu`.
     fn draw(&mut self, cx: &Context, cpu: CpuId) -> Option<TaskId> {
         let may = |task: TaskId| cx.tasks.may_run(task, cpu);
-        let total = if self.pinned == 0 { self.total } else { self.allowed(cx, cpu) };
+        let total = if self.pinned == 0 {
+            self.total
+        } else {
+            cx.examined(Effort::Search, self.queue.len() as u32);
+            self.allowed(cx, cpu)
+        };
         if total == 0 {
             return None;
         }
@@ -158,7 +169,6 @@ impl Lottery {
 
     /// Tickets of the tasks that may run on `cpu`.
     fn allowed(&self, cx: &Context, cpu: CpuId) -> u64 {
-        cx.examined(Effort::Search, self.queue.len() as u32);
         let tasks = self.queue.iter(&self.links).map(TaskId);
         tasks.filter(|task| cx.tasks.may_run(*task, cpu)).map(|task| self.holders[task].in_draw).sum()
     }

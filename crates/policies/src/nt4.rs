@@ -21,9 +21,10 @@
 //! Weakness: strict priorities; a thread below a hog waits three to four seconds for the balance-set manager.
 
 use crate::parts::running_cpus::RunningCpus;
+use crate::parts::reasons::by_priority;
 use goodness_core::{
-    About, Class, Context, CpuId, CpuPolicy, Dequeue, Effort, Enqueue, Machine, Needs, PerTask, Pick, Registered,
-    Rejected, Resched, Seed, Span, Stop, Task, TaskId, Time, WakeSource,
+    About, Class, Context, CpuId, CpuPolicy, Dequeue, Effort, Enqueue, Machine, Needs, PerTask, Pick, Reason,
+    Registered, Rejected, Resched, Seed, Span, Stop, Task, TaskId, Time, WakeSource, Why,
 };
 use goodness_queues::{Links, List};
 
@@ -244,6 +245,11 @@ impl CpuPolicy for Nt4 {
         let task = found?;
         self.unready(task);
         Some(Pick { task, timeslice: None })
+    }
+
+    fn why(&self, _: &Context, _: CpuId, Why { ahead, waiting, is_pick }: Why) -> Option<Reason> {
+        let [own, other] = [ahead?, waiting].map(|task| i64::from(self.threads[task].priority));
+        by_priority(own, other, is_pick)
     }
 
     fn charge(&mut self, cx: &Context, cpu: CpuId, task: TaskId, _: Span, why: Stop) -> Resched {

@@ -15,10 +15,10 @@
 use crate::parts::ordered::{Ordered, Places};
 use crate::parts::running_cpus::RunningCpus;
 use goodness_core::{
-    About, Class, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Machine, Needs, PerTask, Pick, Registered, Rejected,
-    Resched, Seed, Span, Stop, Task, TaskId,
+    About, Class, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Machine, Needs, Nice, PerTask, Pick, Reason, Registered,
+    Rejected, Resched, Seed, Span, Stop, Task, TaskId, Why,
 };
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 
 goodness_core::tunables! {
     pub struct Settings {
@@ -93,6 +93,20 @@ impl CpuPolicy for Priority {
         first.map(|(task, _)| Pick { task, timeslice })
     }
 
+    fn why(&self, cx: &Context, _: CpuId, Why { ahead, waiting, is_pick }: Why) -> Option<Reason> {
+        let ahead = ahead?;
+        if self.keys[ahead] > self.keys[waiting] {
+            let runs_on = if self.settings.timeslice > Span::ZERO { Reason::SliceNotOver } else { Reason::RunsOn };
+            return (!is_pick && !self.settings.preemptive).then_some(runs_on);
+        }
+        let [own, other] = [ahead, waiting].map(|task| number(&cx.tasks[task]));
+        Some(match own.cmp(&other) {
+            Ordering::Less => Reason::Level { ahead: shown(own), waiting: shown(other) },
+            Ordering::Equal => Reason::First,
+            Ordering::Greater => Reason::Aged,
+        })
+    }
+
     fn charge(&mut self, _: &Context, _: CpuId, _: TaskId, _: Span, _: Stop) -> Resched {
         Resched::Keep
     }
@@ -107,6 +121,11 @@ impl Priority {
             age => number * age.0 as i64 + cx.now.0 as i64,
         }
     }
+}
+
+/// A number as nice values are written.
+fn shown(number: i64) -> i32 {
+    number as i32 - Nice::ZERO.index() as i32
 }
 
 /// Small is urgent.

@@ -61,7 +61,7 @@ impl CpuPolicy for RoundRobin {
     }
 
     fn why(&self, _: &Context, _: CpuId, question: Why) -> Option<Reason> {
-        question.ahead.map(|_| Reason::SliceNotOver)
+        question.ahead.map(|_| if question.is_pick { Reason::First } else { Reason::SliceNotOver })
     }
 
     fn charge(&mut self, _: &Context, _: CpuId, _: TaskId, _: Span, _: Stop) -> Resched {

@@ -91,6 +91,7 @@ impl Scheduler for Bpfland {
         needs: Needs { tick: false, timer: false, balance: false, global_lock: true },
     };
     type Settings = Settings;
+    const IS_BY_DEADLINE: bool = true;
 
     fn new(_: &Machine, settings: Settings) -> (Self, usize) {
         (Bpfland { settings, vtime_now: 0, entities: PerTask::default() }, 1)

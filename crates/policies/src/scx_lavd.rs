@@ -159,6 +159,7 @@ impl Scheduler for Lavd {
         needs: Needs { tick: false, timer: false, balance: false, global_lock: true },
     };
     type Settings = Settings;
+    const IS_BY_DEADLINE: bool = true;
 
     fn new(machine: &Machine, settings: Settings) -> (Self, usize) {
         let cpus = machine.cpu_count() as u64;

@@ -12,8 +12,8 @@ use crate::parts::bursts::Bursts;
 use crate::parts::idle_cpus::IdleCpus;
 use crate::parts::ordered::{Ordered, Places};
 use goodness_core::{
-    About, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Machine, Needs, Pick, Registered, Rejected, Resched, Seed, Span,
-    Stop, TaskId,
+    About, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Machine, Needs, Pick, Reason, Registered, Rejected, Resched,
+    Seed, Span, Stop, TaskId, Why,
 };
 
 goodness_core::tunables! {
@@ -74,6 +74,12 @@ impl CpuPolicy for Sjf {
         let first = self.queue.take_first_allowed(&mut self.places, cx, cpu);
         self.idle.set(cpu, first.is_none());
         first.map(|(task, _)| Pick { task, timeslice: None })
+    }
+
+    fn why(&self, cx: &Context, _: CpuId, Why { ahead, waiting, is_pick }: Why) -> Option<Reason> {
+        let [own, other] = [ahead?, waiting].map(|task| self.bursts.length(cx, task));
+        let rule = Bursts::rule(own, other);
+        if is_pick || own < other { rule } else { Some(Reason::RunsOn) }
     }
 
     fn charge(&mut self, _: &Context, _: CpuId, task: TaskId, ran: Span, why: Stop) -> Resched {

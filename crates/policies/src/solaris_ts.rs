@@ -20,9 +20,10 @@
 
 use crate::parts::levels::Levels;
 use crate::parts::per_cpu::PerCpu;
+use crate::parts::reasons::by_priority;
 use goodness_core::{
     About, Class, Context, CpuId, CpuPolicy, Dequeue, Effort, Enqueue, Idle, Machine, Needs, PerTask, Pick, Pull,
-    Registered, Rejected, Resched, Seed, Span, Stop, Task, TaskId, Time,
+    Reason, Registered, Rejected, Resched, Seed, Span, Stop, Task, TaskId, Time, Why,
 };
 use goodness_queues::Links;
 
@@ -229,6 +230,12 @@ impl CpuPolicy for SolarisTs {
         self.cpus[cpu.index()].current = task;
         self.load.picked(cpu, task);
         task.map(|task| Pick { task, timeslice: None })
+    }
+
+    fn why(&self, _: &Context, _: CpuId, Why { ahead, waiting, is_pick }: Why) -> Option<Reason> {
+        let [own, other] = [ahead?, waiting].map(|task| i64::from(self.entities[task].priority));
+        // Some tasks go before their equals; which ones the queues do not keep.
+        by_priority(own, other, is_pick).filter(|it| *it != Reason::First)
     }
 
     fn charge(&mut self, cx: &Context, cpu: CpuId, task: TaskId, _: Span, why: Stop) -> Resched {

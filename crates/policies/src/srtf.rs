@@ -13,8 +13,8 @@ use crate::parts::bursts::Bursts;
 use crate::parts::ordered::{Ordered, Places};
 use crate::parts::running_cpus::RunningCpus;
 use goodness_core::{
-    About, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Machine, Needs, Pick, Registered, Rejected, Resched, Seed, Span,
-    Stop, TaskId, Time,
+    About, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Machine, Needs, Pick, Reason, Registered, Rejected, Resched,
+    Seed, Span, Stop, TaskId, Time, Why,
 };
 use std::cmp::Reverse;
 
@@ -70,6 +70,11 @@ impl CpuPolicy for Srtf {
         let first = self.queue.take_first_allowed(&mut self.places, cx, cpu);
         self.running.set(cpu, first.map(|(task, left)| (task, Reverse(cx.now + Span(left as u64)))));
         first.map(|(task, _)| Pick { task, timeslice: None })
+    }
+
+    fn why(&self, cx: &Context, cpu: CpuId, Why { waiting, .. }: Why) -> Option<Reason> {
+        let (_, Reverse(end)) = self.running.on(cpu)?;
+        Bursts::rule(end.since(cx.now.min(end)), self.bursts.remaining(cx, waiting))
     }
 
     fn charge(&mut self, _: &Context, _: CpuId, task: TaskId, ran: Span, why: Stop) -> Resched {

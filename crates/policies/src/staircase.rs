@@ -299,9 +299,12 @@ impl CpuPolicy for Staircase {
         Resched::Keep
     }
 
-    fn why(&self, cx: &Context, _: CpuId, Why { ahead, waiting }: Why) -> Option<Reason> {
+    fn why(&self, cx: &Context, _: CpuId, Why { ahead, waiting, is_pick }: Why) -> Option<Reason> {
         let prio = |task| self.queues.entities[task].prio;
-        ahead.map(|ahead| urgency(cx, (ahead, prio(ahead)), (waiting, prio(waiting))))
+        match urgency(cx, (ahead?, prio(ahead?)), (waiting, prio(waiting))) {
+            Reason::First if !is_pick => Some(Reason::SliceNotOver),
+            reason => Some(reason),
+        }
     }
 
     fn balance(&mut self, cx: &Context, cpu: CpuId, idle: Idle) -> Option<Pull> {

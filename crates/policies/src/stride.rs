@@ -17,8 +17,8 @@ use crate::parts::idle_cpus::IdleCpus;
 use crate::parts::ordered::{Ordered, Places};
 use crate::parts::tickets::tickets_of;
 use goodness_core::{
-    About, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Machine, Needs, PerTask, Pick, Registered, Rejected, Resched,
-    Seed, Span, Stop, TaskId, Time,
+    About, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Machine, Needs, PerTask, Pick, Reason, Registered, Rejected,
+    Resched, Seed, Span, Stop, TaskId, Time, Why,
 };
 
 goodness_core::tunables! {
@@ -115,6 +115,21 @@ impl CpuPolicy for Stride {
         self.advance_global(cx.now);
         self.running += 1;
         Some(Pick { task, timeslice: Some(self.settings.timeslice) })
+    }
+
+    fn why(&self, _: &Context, _: CpuId, Why { ahead, waiting, is_pick }: Why) -> Option<Reason> {
+        let [own, other] = [ahead?, waiting].map(|task| &self.clients[task]);
+        let lead = i128::from(other.pass - own.pass);
+        if !is_pick && lead <= 0 {
+            return Some(Reason::SliceNotOver);
+        }
+        // In CPU time of the waiting task.
+        let by = lead * i128::from(self.settings.timeslice.0) / i128::from(other.stride.max(1));
+        match by {
+            ..0 => None,
+            0 => Some(Reason::First),
+            _ => Some(Reason::LessRuntime { by: Span(by as u64) }),
+        }
     }
 
     fn charge(&mut self, cx: &Context, _: CpuId, task: TaskId, ran: Span, why: Stop) -> Resched {

@@ -25,6 +25,7 @@ pub mod model;
 mod pack;
 pub mod perfetto;
 mod ranking;
+pub mod rule;
 pub mod schedule;
 pub mod shell;
 pub mod table;

@@ -8,7 +8,7 @@ pub mod tables;
 mod text;
 mod words;
 
-use goodness_core::Reason;
+use crate::rule::Rule;
 use serde::{Deserialize, Serialize};
 
 pub use headline::headline;
@@ -177,22 +177,6 @@ pub struct Held {
     pub waiter: Who,
     /// The task that releases it, or that held it when the other fell asleep.
     pub holder: Who,
-}
-
-/// The rule by which a policy let a task wait.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Rule {
-    /// Its name.
-    pub name: String,
-    /// The rule with its figures, as the end of a sentence.
-    pub said: String,
-}
-
-impl From<Reason> for Rule {
-    fn from(reason: Reason) -> Rule {
-        Rule { name: reason.name().into(), said: words::rule(reason) }
-    }
 }
 
 /// What a run without the blamed cause shows.

@@ -5,6 +5,7 @@ mod decisions;
 mod first;
 mod judge;
 pub(crate) mod parting;
+mod question;
 mod results;
 mod saved;
 mod scene;
@@ -20,7 +21,7 @@ use crate::progress::Watch;
 use crate::refusal::Refusal;
 use crate::report::unit_of;
 use crate::runs::{Arm, Runs};
-use goodness_core::Observer;
+use crate::simulation::Beside;
 use goodness_observe::{About, METRICS};
 use goodness_report::diff::{Diff, Difference, FirstDifference, Kind, Side, TaskName};
 use goodness_report::model::Sampling;
@@ -57,7 +58,7 @@ pub fn arms(plan: &Plan, input: &str, watch: &Watch) -> Result<(Diff, Runs), Ref
 /// The first decision that differs, in the first run of which a value differs; of the first run if none does.
 fn first_difference(plan: &Plan, runs: &Runs) -> Result<Option<FirstDifference>, Refusal> {
     let replication = plan.first + runs.first_unequal().unwrap_or(0);
-    let rerun = |side: usize, observer: &mut dyn Observer| plan.watch_one(side, replication, observer);
+    let rerun = |side: usize, beside: Beside| plan.watch_one(side, replication, beside);
     let Some(parting) = parting::parting(&rerun)? else { return Ok(None) };
     let cpus = plan.most_cpus()?;
     let told = parting::told(&parting, cpus, &rerun)?;

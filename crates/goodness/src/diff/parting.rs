@@ -2,16 +2,20 @@
 
 use super::decisions::{Choice, Track, channel};
 use super::first::{self, Parting};
+use super::question::Question;
 use super::scene::{Moment, Scene, left};
 use crate::refusal::Refusal;
 use crate::run::Named;
-use goodness_core::{CpuId, Observer, TaskId, Time};
+use crate::simulation::{Around, Beside};
+use goodness_core::{CpuId, Reason, TaskId, Time};
 use goodness_report::diff::{self as model, FirstDifference, Queued, TaskName};
+use goodness_report::figure;
+use goodness_report::rule::Rule;
 use std::thread;
 
-/// Runs side 0 or 1 under an observer; returns its tasks.
-pub(crate) trait Rerun: Fn(usize, &mut dyn Observer) -> Result<Vec<Named>, Refusal> + Sync {}
-impl<F: Fn(usize, &mut dyn Observer) -> Result<Vec<Named>, Refusal> + Sync> Rerun for F {}
+/// Runs side 0 or 1 with something beside it; returns its tasks.
+pub(crate) trait Rerun: Fn(usize, Beside) -> Result<Vec<Named>, Refusal> + Sync {}
+impl<F: Fn(usize, Beside) -> Result<Vec<Named>, Refusal> + Sync> Rerun for F {}
 
 /// Runs both sides beside each other until they differ.
 ///
@@ -24,7 +28,7 @@ pub(crate) fn parting(rerun: &impl Rerun) -> Result<Option<Parting>, Refusal> {
     thread::scope(|scope| {
         let start = |side: usize| {
             let (mut sender, stream) = channel();
-            (scope.spawn(move || rerun(side, &mut sender).map(drop)), stream)
+            (scope.spawn(move || rerun(side, Beside::watched(&mut sender)).map(drop)), stream)
         };
         let ((a, of_a), (b, of_b)) = (start(0), start(1));
         let found = first::first(of_a, of_b);
@@ -44,8 +48,12 @@ pub(crate) fn told(parting: &Parting, cpus: usize, rerun: &impl Rerun) -> Result
         let own = parting.of[index];
         let moment = own.map_or(Moment::After(parting.at), |it| Moment::Before(it.number));
         let mut scene = Scene::new(cpus, moment);
-        let tasks = rerun(index, &mut scene)?;
-        Ok(Told { scene, tasks, at: parting.at, choice: own.map(|it| it.decision.choice) })
+        let question = Question::of(parting, index);
+        let waiting = question.as_ref().map(|it| (it.waiting, it.answer.clone()));
+        let around = question.map(|it| -> Around { Box::new(move |made| it.to(made, cpus)) });
+        let tasks = rerun(index, Beside { observer: Some(&mut scene), around })?;
+        let rule = waiting.and_then(|(task, answer)| Some((answer.get()?, task)));
+        Ok(Told { scene, tasks, at: parting.at, choice: own.map(|it| it.decision.choice), rule })
     };
     let (a, b) = (side(0)?, side(1)?);
     let told = |it: &Told| match parting.track {
@@ -80,6 +88,8 @@ struct Told {
     at: Time,
     /// `None` if it went on as before.
     choice: Option<Choice>,
+    /// The rule by which its choice is ahead of the other side's, which waits.
+    rule: Option<(Reason, TaskId)>,
 }
 
 impl Told {
@@ -99,6 +109,12 @@ impl Told {
         format!("{name} {id}")
     }
 
+    /// Like [`Self::said`], for a sentence of the policy.
+    fn short(&self, task: TaskId) -> String {
+        let TaskName { name, id } = self.name(task);
+        format!("{} {id}", figure::name(&name))
+    }
+
     /// Who runs next on `cpu`.
     fn pick(&self, cpu: CpuId) -> model::Choice {
         let running = self.scene.running(cpu);
@@ -110,7 +126,8 @@ impl Told {
             }
             _ => (running.map_or("idles on".into(), |task| format!("keeps {}", self.said(task))), running),
         };
-        model::Choice { picked: picked.map(|task| self.name(task)), ..self.seen(Some(cpu), did) }
+        let rule = self.rule.map(|(reason, waiting)| Rule::over(reason, &self.short(waiting)));
+        model::Choice { picked: picked.map(|task| self.name(task)), rule, ..self.seen(Some(cpu), did) }
     }
 
     /// The CPU on which `task` waits from then on.

@@ -3,12 +3,14 @@
 use super::parting::{Rerun, parting, told};
 use crate::refusal::Refusal;
 use crate::run::Named;
+use crate::simulation::{Beside, surrounded};
 use crate::spec::PolicySpec;
 use goodness_core::{
-    Context, CpuId, CpuPolicy, Dequeue, Enqueue, Idle, Machine, MadePolicy, Observer, Pick, Preemption, Pull, Rejected,
-    Resched, Seed, Span, Start, State, Step, StepContext, Stop, Task, TaskId, TaskSpec, Time, Workload,
+    Context, CpuId, CpuPolicy, Dequeue, Enqueue, Idle, Machine, MadePolicy, Pick, Preemption, Pull, Rejected, Resched,
+    Seed, Span, Start, State, Step, StepContext, Stop, Task, TaskId, TaskSpec, Time, Workload,
 };
 use goodness_report::diff::FirstDifference;
+use goodness_report::rule::Rule;
 use goodness_sim::{Options, simulate_with};
 use std::sync::{Arc, Mutex};
 
@@ -132,12 +134,14 @@ impl Case {
     }
 
     /// Runs with pick `swap` swapped. Returns how many picks had a choice, and the swapped one.
-    fn run(&self, swap: Option<u64>, observer: &mut dyn Observer) -> (u64, Option<Planted>) {
+    fn run(&self, swap: Option<u64>, beside: Beside) -> (u64, Option<Planted>) {
         let MadePolicy { about, policy } = self.policy.make(&self.machine, self.seed);
         let seen = Arc::new(Mutex::new((0, None)));
         let policy = Box::new(Swapping { inner: policy, swap, seen: Arc::clone(&seen) });
+        let made = surrounded(MadePolicy { about, policy }, beside.around);
         let options = Options { seed: self.seed, ..Options::default() };
-        simulate_with(&self.machine, MadePolicy { about, policy }, self.work(), None, observer, options)
+        let mut observer = beside.observer;
+        simulate_with(&self.machine, made, self.work(), None, &mut observer, options)
             .unwrap_or_else(|fault| panic!("case {}, {}: {fault}", self.seed.0, self.policy));
         *seen.lock().unwrap()
     }
@@ -149,8 +153,8 @@ impl Case {
 
     /// What is found between the run as it is and the one with pick `swap` swapped.
     fn found(&self, swap: Option<u64>) -> Option<FirstDifference> {
-        let rerun = |side: usize, observer: &mut dyn Observer| -> Result<Vec<Named>, Refusal> {
-            self.run(swap.filter(|_| side == 1), observer);
+        let rerun = |side: usize, beside: Beside| -> Result<Vec<Named>, Refusal> {
+            self.run(swap.filter(|_| side == 1), beside);
             Ok(self.names())
         };
         first(self.machine.cpu_count(), &rerun)
@@ -162,25 +166,22 @@ fn first(cpus: usize, rerun: &impl Rerun) -> Option<FirstDifference> {
     Some(told(&parting, cpus, rerun).unwrap())
 }
 
-struct Nobody;
-impl Observer for Nobody {
-    fn observe(&mut self, _: Time, _: &goodness_core::Event) {}
-}
-
-/// Plants a difference and checks that it is named: time, CPU, and both tasks. False if nothing could be planted.
+/// Plants a difference, in a policy that does not tell its rules, and checks that it is named: time, CPU, and both
+/// tasks. False if nothing could be planted.
 fn names_what_was_planted(number: u64) -> bool {
     let case = Case::drawn(number);
-    let (choices, _) = case.run(None, &mut Nobody);
+    let (choices, _) = case.run(None, Beside::default());
     if choices == 0 {
         return false;
     }
     let swap = case.seed.stream("swap", 0).rng().below(choices);
-    let planted = case.run(Some(swap), &mut Nobody).1.expect("a pick was swapped");
+    let planted = case.run(Some(swap), Beside::default()).1.expect("a pick was swapped");
     let found = case.found(Some(swap)).unwrap_or_else(|| panic!("case {number}: nothing found of {planted:?}"));
     let picks = [&found.a, &found.b].map(|it| it.picked.as_ref().map(|it| it.id));
     let said = (Time(found.at_ns), found.cpu, picks);
     let expected = (planted.at, Some(planted.cpu.0), planted.picks.map(|task| Some(u64::from(task.0) + 1)));
     assert_eq!(said, expected, "case {number} under {}: {found:?}", case.policy);
+    assert_eq!([&found.a.rule, &found.b.rule], [&None; 2], "case {number}: a policy that does not tell says nothing");
     // A task of a queue that CPUs share is moved when it is picked: only one side saw it here.
     let queues = [&found.a, &found.b].into_iter().flat_map(|it| &it.queue).map(|it| &it.task);
     let running = found.a.running.iter().chain(&found.b.running);
@@ -213,8 +214,8 @@ fn two_policies_that_decide_alike_differ_in_nothing_but_their_costs() {
             seed: case.seed,
             tasks,
         });
-        let rerun = |side: usize, observer: &mut dyn Observer| -> Result<Vec<Named>, Refusal> {
-            sides[side].run(None, observer);
+        let rerun = |side: usize, beside: Beside| -> Result<Vec<Named>, Refusal> {
+            sides[side].run(None, beside);
             Ok(sides[side].names())
         };
         first(1, &rerun)
@@ -223,4 +224,50 @@ fn two_policies_that_decide_alike_differ_in_nothing_but_their_costs() {
     let slices = of(["rr:timeslice=1ms", "rr:timeslice=2ms"], 3).expect("slices differ");
     assert!((1_000_000..2_000_000).contains(&slices.at_ns), "{slices:?}");
     assert!(slices.a.did.ends_with("is preempted)") && slices.b.did.starts_with("keeps"), "{slices:?}");
+}
+
+/// What both policies say at the first decision that differs, of jobs given by start and length in ms.
+fn rules(policies: [&str; 2], jobs: &'static [(u64, u64)]) -> [Option<Rule>; 2] {
+    let machine = Machine::flat(1, 1_000).unwrap();
+    let task = |&(start, length): &(u64, u64)| {
+        let mut steps = vec![Step::Exit, Step::Compute(Span::from_ms(length))];
+        TaskSpec {
+            name: "t".into(),
+            start: Start::At(Time(start * 1_000_000)),
+            task: Task { burst: Some(Span::from_ms(length)), ..Task::default() },
+            behaviour: Box::new(move |_: &mut StepContext| steps.pop().unwrap_or(Step::Exit)),
+            judged: true,
+        }
+    };
+    let rerun = |side: usize, beside: Beside| -> Result<Vec<Named>, Refusal> {
+        let work = Workload { tasks: jobs.iter().map(task).collect(), ..Workload::default() };
+        let names = work.tasks.iter().enumerate().map(|(index, it)| Named::of(&it.name, index as u64 + 1, &it.task));
+        let names = names.collect();
+        let made = PolicySpec::parse(policies[side]).unwrap().make(&machine, Seed(1));
+        let (made, mut observer) = (surrounded(made, beside.around), beside.observer);
+        simulate_with(&machine, made, work, None, &mut observer, Options::default()).expect("a run");
+        Ok(names)
+    };
+    let found = first(1, &rerun).expect("they differ");
+    [found.a.rule, found.b.rule]
+}
+
+#[test]
+fn both_policies_say_their_rules_at_the_first_decision_that_differs() {
+    let said = |policies, jobs| rules(policies, jobs).map(|it| it.map_or("nothing".into(), |rule| rule.said));
+    // At 1 ms B arrives, shorter than what is left of A.
+    assert_eq!(
+        said(["fifo", "srtf"], &[(0, 8), (1, 4)]),
+        ["it came before t 2", "it needs 4 ms, less than t 1's 7 ms"]
+    );
+    // At 3 ms both wait.
+    let both = ["it came before t 3", "it needs 4 ms, less than t 2's 8 ms"];
+    assert_eq!(said(["fifo", "sjf"], &[(0, 3), (1, 8), (2, 4)]), both);
+    let slices = ["it came before t 1", "its slice was not over"];
+    assert_eq!(said(["rr:timeslice=2ms", "rr:timeslice=4ms"], &[(0, 8), (1, 8)]), slices);
+    // Both waited when A was picked; what counts is why A goes on.
+    assert_eq!(said(["rr:timeslice=2ms", "rr:timeslice=4ms"], &[(0, 8), (0, 8)])[1], "its slice was not over");
+    let [first, fair] = rules(["fifo", "eevdf"], &[(0, 20), (1, 20)]).map(|it| it.expect("both tell").name);
+    assert_eq!(first, "first");
+    assert!(["not_eligible", "earlier_deadline"].contains(&fair.as_str()), "{fair}");
 }

@@ -7,6 +7,7 @@ use crate::diff::parting;
 use crate::plan::Plan;
 use crate::progress::{Progress, Watch, unwatched};
 use crate::refusal::{Kind, Refusal};
+use crate::simulation::Beside;
 use goodness_core::{Event, Machine, Observer, PerTask, Span, TaskId, Time};
 use goodness_report::figure;
 use goodness_work::experiment::Experiment;
@@ -100,7 +101,7 @@ fn shows(file: &str, text: &str, arms: &[Contender], symptom: Symptom, seed: u64
 }
 
 fn difference(plan: &Plan) -> Option<(String, Time)> {
-    let rerun = |side: usize, observer: &mut dyn Observer| plan.watch_one(side, 0, observer);
+    let rerun = |side: usize, beside: Beside| plan.watch_one(side, 0, beside);
     let parting = parting::parting(&rerun).ok()??;
     let told = parting::told(&parting, plan.most_cpus().ok()?, &rerun).ok()?;
     let [a, b] = [&plan.contenders[0], &plan.contenders[1]];
@@ -118,7 +119,7 @@ fn violation(plan: &Plan) -> Option<(String, Time)> {
 
 fn wait(plan: &Plan, limit: Span) -> Option<(String, Time)> {
     let mut waits = Waits { limit, since: PerTask::default(), found: None };
-    let tasks = plan.watch_one(0, 0, &mut waits).ok()?;
+    let tasks = plan.watch_one(0, 0, Beside::watched(&mut waits)).ok()?;
     let (task, since, until) = waits.found?;
     let name = tasks.get(task.index()).map_or_else(|| task.to_string(), |it| format!("{} {}", it.name, it.id));
     Some((format!("{name} waits {} from {}", until.since(since), since), until))

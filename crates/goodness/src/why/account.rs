@@ -4,7 +4,8 @@ use super::names::Names;
 use super::rules::Rulings;
 use goodness_core::{LockId, Overhead, Reason, Span};
 use goodness_observe::blame::{Cause, Explained, Lateness, Of, Origin, Segment, ServedFirst};
-use goodness_report::why::{Held, Latency, Link, LockPart, Part, Rule, Tail, Who};
+use goodness_report::rule::Rule;
+use goodness_report::why::{Held, Latency, Link, LockPart, Part, Tail, Who};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 

@@ -1,9 +1,7 @@
-//! The rules of a policy: a policy around another one asks it why tasks wait.
+//! The rules of a policy, which is asked why tasks wait.
 
-use goodness_core::{
-    Context, CpuId, CpuPolicy, CpuStat, Dequeue, Enqueue, GroupId, Idle, MadePolicy, PerTask, Pick, Preemption, Pull,
-    Reason, Rejected, Resched, Span, State, Stop, TaskId, Time, Why,
-};
+use goodness_core::{Reason, Span, State, TaskId, Time};
+use goodness_observe::asked::{Asker, Decided};
 use goodness_observe::blame::{Cause, Segment};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -115,165 +113,21 @@ impl Windows {
     }
 }
 
-/// A policy that is asked why tasks wait, after each of its decisions in the windows. It decides as the policy itself.
-pub(super) struct Asked {
-    policy: Box<dyn CpuPolicy>,
-    windows: Windows,
-    rulings: Rulings,
-    /// Tasks that wait on each CPU's run queue.
-    waiting: Vec<Vec<TaskId>>,
-    /// The CPU on whose list each task is.
-    listed: PerTask<Option<CpuId>>,
-    running: Vec<Option<TaskId>>,
+/// Asks why tasks wait, in the windows.
+pub(super) struct AskRules {
+    pub windows: Windows,
+    /// The answers go here.
+    pub rulings: Rulings,
 }
 
-impl Asked {
-    /// `made`, which is asked in `windows`; the answers go to `rulings`.
-    pub fn around(made: MadePolicy, cpus: usize, windows: Windows, rulings: Rulings) -> MadePolicy {
-        let policy = Box::new(Asked {
-            policy: made.policy,
-            windows,
-            rulings,
-            waiting: vec![Vec::new(); cpus],
-            listed: PerTask::default(),
-            running: vec![None; cpus],
-        });
-        MadePolicy { about: made.about, policy }
-    }
-
-    fn joins(&mut self, cpu: CpuId, task: TaskId) {
-        self.leaves(task);
-        self.listed[task] = Some(cpu);
-        self.waiting[cpu.index()].push(task);
-    }
-
-    fn leaves(&mut self, task: TaskId) {
-        if let Some(cpu) = self.listed[task].take() {
-            self.waiting[cpu.index()].retain(|it| *it != task);
-        }
-    }
-
-    /// Asks about all tasks that wait for `cpu`.
-    fn ask(&mut self, cx: &Context, cpu: CpuId) {
+impl Asker for AskRules {
+    fn ask(&mut self, decided: &Decided) {
+        let cx = decided.cx;
         if !self.windows.contain(cx.now) {
             return;
         }
-        let ahead = self.running[cpu.index()];
-        for task in &self.waiting[cpu.index()] {
-            if cx.tasks.state(*task) == State::Queued {
-                let reason = self.policy.why(cx, cpu, Why { ahead, waiting: *task });
-                self.rulings.note(cx.now, *task, reason, self.windows.keep);
-            }
+        for task in decided.waiting.iter().filter(|task| cx.tasks.state(**task) == State::Queued) {
+            self.rulings.note(cx.now, *task, decided.why(*task), self.windows.keep);
         }
-    }
-}
-
-impl CpuPolicy for Asked {
-    fn admit(&mut self, cx: &Context, task: TaskId, parent: Option<TaskId>) -> Result<(), Rejected> {
-        self.listed.admit(task);
-        self.policy.admit(cx, task, parent)
-    }
-
-    fn exit(&mut self, cx: &Context, task: TaskId) {
-        self.policy.exit(cx, task);
-    }
-
-    fn select_cpu(&mut self, cx: &Context, task: TaskId, why: &Enqueue) -> CpuId {
-        self.policy.select_cpu(cx, task, why)
-    }
-
-    fn enqueue(&mut self, cx: &Context, cpu: CpuId, task: TaskId, why: Enqueue) -> Resched {
-        if self.running[cpu.index()] == Some(task) {
-            self.running[cpu.index()] = None;
-        }
-        let answer = self.policy.enqueue(cx, cpu, task, why);
-        self.joins(cpu, task);
-        self.ask(cx, cpu);
-        answer
-    }
-
-    fn dequeue(&mut self, cx: &Context, cpu: CpuId, task: TaskId, why: Dequeue) {
-        self.leaves(task);
-        self.policy.dequeue(cx, cpu, task, why);
-    }
-
-    fn pick_next(&mut self, cx: &Context, cpu: CpuId) -> Option<Pick> {
-        let pick = self.policy.pick_next(cx, cpu);
-        self.running[cpu.index()] = pick.map(|pick| pick.task);
-        if let Some(pick) = pick {
-            self.leaves(pick.task);
-        }
-        self.ask(cx, cpu);
-        pick
-    }
-
-    fn likely_next(&self, cpu: CpuId, next: &mut [TaskId]) -> usize {
-        self.policy.likely_next(cpu, next)
-    }
-
-    fn charge(&mut self, cx: &Context, cpu: CpuId, task: TaskId, ran: Span, why: Stop) -> Resched {
-        let answer = self.policy.charge(cx, cpu, task, ran, why);
-        if why == Stop::Tick {
-            self.ask(cx, cpu);
-        } else {
-            self.running[cpu.index()] = None;
-        }
-        answer
-    }
-
-    fn balance(&mut self, cx: &Context, cpu: CpuId, idle: Idle) -> Option<Pull> {
-        self.policy.balance(cx, cpu, idle)
-    }
-
-    fn preemption(&self) -> Preemption {
-        self.policy.preemption()
-    }
-
-    fn waits_for_tick(&self, cpu: CpuId) -> bool {
-        self.policy.waits_for_tick(cpu)
-    }
-
-    fn waiting_realtime(&self) -> Option<u32> {
-        self.policy.waiting_realtime()
-    }
-
-    fn is_closed_to_realtime(&self, cpu: CpuId) -> bool {
-        self.policy.is_closed_to_realtime(cpu)
-    }
-
-    fn waiting_reservations(&self) -> Option<u32> {
-        self.policy.waiting_reservations()
-    }
-
-    fn deadline(&self, task: TaskId) -> Option<Time> {
-        self.policy.deadline(task)
-    }
-
-    fn served_deadline(&self, cpu: CpuId) -> Option<Time> {
-        self.policy.served_deadline(cpu)
-    }
-
-    fn is_throttled(&self, task: TaskId) -> Option<bool> {
-        self.policy.is_throttled(task)
-    }
-
-    fn why(&self, cx: &Context, cpu: CpuId, question: Why) -> Option<Reason> {
-        self.policy.why(cx, cpu, question)
-    }
-
-    fn cpu_stat(&self, group: GroupId) -> Option<CpuStat> {
-        self.policy.cpu_stat(group)
-    }
-
-    fn next_timer(&self) -> Option<Time> {
-        self.policy.next_timer()
-    }
-
-    fn timer(&mut self, cx: &Context) -> Resched {
-        let answer = self.policy.timer(cx);
-        for cpu in 0..self.waiting.len() {
-            self.ask(cx, CpuId(cpu as u32));
-        }
-        answer
     }
 }

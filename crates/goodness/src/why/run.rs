@@ -3,7 +3,7 @@
 
 use super::account::Account;
 use super::names::Names;
-use super::rules::{Asked, Rulings, Windows};
+use super::rules::{AskRules, Rulings, Windows};
 use super::{Question, report};
 use crate::contender::Contender;
 use crate::edit::{is_meant, locks};
@@ -15,6 +15,7 @@ use crate::work::Work;
 use goodness_core::spelling::suggest;
 use goodness_core::{Event, LockId, Observer, Span, Time};
 use goodness_observe::Subject;
+use goodness_observe::asked::Asked;
 use goodness_observe::blame::{Blame, Lateness, Longest, Of};
 use goodness_report::why::{Who, Why};
 
@@ -117,7 +118,7 @@ impl<'a> Explained<'a> {
         let blame = Blame::new(cpus, &Subject::all(&ready.work), wanted, |it| account.add(it));
         let mut told = Told { blame, rulings: rulings.clone() };
         let windows = Windows::of(late.iter().map(|late| (late.from, late.to)));
-        let around = Box::new(move |made| Asked::around(made, cpus, windows, rulings));
+        let around = Box::new(move |made| Asked::around(made, cpus, AskRules { windows, rulings }));
         let beside = Beside { observer: Some(&mut told), around: Some(around), ..Beside::default() };
         self.plan().run_first(ready, beside)?;
         told.blame.finish();

@@ -54,6 +54,11 @@ impl Queue {
         Queue { current: NOBODY, next: NOBODY, ..Queue::default() }
     }
 
+    /// V, rounded down, without keeping it.
+    pub fn virtual_time(&self) -> i64 {
+        self.base + self.sum.div_euclid(i128::from(self.load.max(1))) as i64
+    }
+
     /// V, rounded down. For an empty queue, the last value.
     #[inline(always)]
     pub fn average(&mut self) -> i64 {

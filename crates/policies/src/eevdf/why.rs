@@ -2,7 +2,7 @@
 
 use super::VirtualDeadlines;
 use crate::parts::fair::order::{EntityId, QueueId};
-use goodness_core::{Class, Reason};
+use goodness_core::{Class, Reason, Standing};
 
 impl VirtualDeadlines {
     /// Why the current entity `ahead` runs and `waiting` waits.
@@ -12,8 +12,7 @@ impl VirtualDeadlines {
             return Reason::Class { ahead: Class::Normal, waiting: Class::Idle };
         }
         if !queue.eligibility()(it.runtime) {
-            let average = queue.base + queue.sum.div_euclid(i128::from(queue.load.max(1))) as i64;
-            return Reason::NotEligible { lag: it.weight.real_time(it.runtime - average) };
+            return Reason::NotEligible { lag: it.weight.real_time(it.runtime - queue.virtual_time()) };
         }
         if current.deadline <= it.deadline {
             return Reason::EarlierDeadline { by: it.weight.real_time(it.deadline - current.deadline) };
@@ -23,5 +22,14 @@ impl VirtualDeadlines {
             return Reason::SliceProtected { left };
         }
         Reason::AwaitsTick
+    }
+
+    /// The place of `entity` in its queue.
+    pub(super) fn place_of(&self, entity: EntityId) -> Option<Standing> {
+        let it = &self.entities[entity];
+        let virtual_time = self.queues[it.home.index()].virtual_time();
+        let owed = virtual_time - it.runtime;
+        let lag = it.weight.real_time(owed.abs()).0 as i64 * owed.signum();
+        it.queued.then_some(Standing { virtual_time, lag, deadline: it.deadline })
     }
 }

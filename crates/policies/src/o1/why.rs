@@ -6,7 +6,7 @@ use goodness_core::{Context, CpuId, Reason, Why};
 
 impl O1 {
     /// Answers [`goodness_core::CpuPolicy::why`].
-    pub(super) fn rule(&self, cx: &Context, cpu: CpuId, Why { ahead, waiting }: Why) -> Option<Reason> {
+    pub(super) fn rule(&self, cx: &Context, cpu: CpuId, Why { ahead, waiting, .. }: Why) -> Option<Reason> {
         let (queue, it) = (&self.queues.cpus[cpu.index()], &self.queues.entities[waiting]);
         let ahead = ahead?;
         let current = &self.queues.entities[ahead];

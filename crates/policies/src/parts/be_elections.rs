@@ -7,10 +7,11 @@
 //! without a quantum; other real-time threads of equal priority take turns.
 
 use crate::parts::be_priorities::{OrderedList, Place, Threads, Walk, priority_of};
+use crate::parts::reasons::by_priority;
 use crate::parts::running_cpus::RunningCpus;
 use goodness_core::{
-    About, Class, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Machine, Needs, Pick, Registered, Rejected, Resched,
-    Seed, Span, Stop, TaskId, Tunables,
+    About, Class, Context, CpuId, CpuPolicy, Dequeue, Enqueue, Machine, Needs, Pick, Reason, Registered, Rejected,
+    Resched, Seed, Span, Stop, TaskId, Tunables, Why,
 };
 use std::fmt::Debug;
 
@@ -88,10 +89,24 @@ impl<Q: RunQueue> CpuPolicy for Elections<Q> {
         Some(Pick { task, timeslice })
     }
 
+    fn why(&self, cx: &Context, _: CpuId, Why { ahead, waiting, is_pick }: Why) -> Option<Reason> {
+        let [own, other] = [ahead?, waiting].map(|task| i64::from(priority_of(&cx.tasks[task])));
+        elected(own, other, is_pick)
+    }
+
     fn charge(&mut self, _: &Context, cpu: CpuId, _: TaskId, ran: Span, why: Stop) -> Resched {
         let left = &mut self.left[cpu.index()];
         *left = if why == Stop::SliceEnd { Span::ZERO } else { left.saturating_sub(ran) };
         Resched::Keep
+    }
+}
+
+/// The rule by which a thread of priority `own` is ahead of one of priority `other`: an election may skip the best.
+pub(crate) fn elected(own: i64, other: i64, is_pick: bool) -> Option<Reason> {
+    match by_priority(own, other, is_pick) {
+        None | Some(Reason::First) if is_pick => Some(Reason::Favoured),
+        None => Some(Reason::SliceNotOver),
+        reason => reason,
     }
 }
 

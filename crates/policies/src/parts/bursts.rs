@@ -4,7 +4,8 @@
 //! predicted as the exponential average of those before, τ(n+1) = α·t(n) + (1 − α)·τ(n), with α = 1/2 and τ(0) = 10 ms.
 //! A kernel knows no lengths; where the work tells them, the policies are those of the textbook's tables.
 
-use goodness_core::{Context, PerTask, Span, Stop, TaskId};
+use goodness_core::{Context, PerTask, Reason, Span, Stop, TaskId};
+use std::cmp::Ordering;
 
 /// The burst of one task.
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,6 +47,15 @@ impl Bursts {
     #[inline]
     pub fn remaining(&self, cx: &Context, task: TaskId) -> Span {
         self.length(cx, task).saturating_sub(self.of[task].used)
+    }
+
+    /// The rule by which a burst that needs `ahead` comes before one that needs `waiting`.
+    pub fn rule(ahead: Span, waiting: Span) -> Option<Reason> {
+        match ahead.cmp(&waiting) {
+            Ordering::Less => Some(Reason::ShorterBurst { ahead, waiting }),
+            Ordering::Equal => Some(Reason::First),
+            Ordering::Greater => None,
+        }
     }
 
     /// Counts `ran` into the burst, which ends when the task waits or ends.

@@ -24,7 +24,7 @@ use crate::parts::realtime::{FairServer, Members, Realtime};
 use balance::Balancer;
 use goodness_core::{
     About, Context, CpuId, CpuPolicy, CpuStat, Dequeue, Enqueue, GroupId, Idle, Machine, PerTask, Pick, Preemption,
-    Pull, Reason, Registered, Rejected, Resched, Seed, Span, Stop, TaskId, Time, Why,
+    Pull, Reason, Registered, Rejected, Resched, Seed, Span, Standing, Stop, TaskId, Time, Why,
 };
 use groups::Hierarchy;
 use load::Loads;
@@ -539,6 +539,10 @@ impl<O: Order> CpuPolicy for Stack<O> {
 
     fn why(&self, cx: &Context, cpu: CpuId, question: Why) -> Option<Reason> {
         self.rule(cx, cpu, question)
+    }
+
+    fn standing(&self, task: TaskId) -> Option<Standing> {
+        self.order.standing(task)
     }
 
     fn cpu_stat(&self, group: GroupId) -> Option<CpuStat> {

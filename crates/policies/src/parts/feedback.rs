@@ -12,11 +12,11 @@
 use crate::parts::levels::Levels;
 use crate::parts::running_cpus::RunningCpus;
 use goodness_core::{
-    About, Context, CpuId, CpuPolicy, Dequeue, Effort, Enqueue, Machine, PerTask, Pick, Registered, Rejected, Resched,
-    Seed, Span, State, Stop, TaskId, Time, Tunables,
+    About, Context, CpuId, CpuPolicy, Dequeue, Effort, Enqueue, Machine, PerTask, Pick, Reason, Registered, Rejected,
+    Resched, Seed, Span, State, Stop, TaskId, Time, Tunables, Why,
 };
 use goodness_queues::Links;
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::fmt::Debug;
 use std::marker::PhantomData;
 
@@ -146,6 +146,16 @@ impl<P: Profile> CpuPolicy for Feedback<P> {
         }
         self.running -= usize::from(why != Stop::Tick);
         Resched::Keep
+    }
+
+    fn why(&self, _: &Context, _: CpuId, Why { ahead, waiting, is_pick }: Why) -> Option<Reason> {
+        let [own, other] = [ahead?, waiting].map(|task| i32::from(self.entities[task].level));
+        match own.cmp(&other) {
+            Ordering::Less => Some(Reason::Level { ahead: own, waiting: other }),
+            Ordering::Equal if is_pick => Some(Reason::First),
+            Ordering::Equal => Some(Reason::SliceNotOver),
+            Ordering::Greater => None,
+        }
     }
 
     fn next_timer(&self) -> Option<Time> {

@@ -16,9 +16,10 @@ mod rules;
 mod wakeup;
 
 use crate::parts::idle_cpus::IdleCpus;
+use crate::parts::reasons::by_priority;
 use goodness_core::{
-    About, Class, Context, CpuId, CpuPolicy, Dequeue, Effort, Enqueue, Machine, Needs, PerTask, Pick, Registered,
-    Rejected, Resched, Seed, Span, Stop, Task, TaskId, Time,
+    About, Class, Context, CpuId, CpuPolicy, Dequeue, Effort, Enqueue, Machine, Needs, PerTask, Pick, Reason,
+    Registered, Rejected, Resched, Seed, Span, Stop, Task, TaskId, Time, Why,
 };
 use goodness_queues::{Links, List};
 use rules::Switches;
@@ -175,6 +176,22 @@ impl<K: Kernel> CpuPolicy for Goodness<K> {
         }
         self.switch_to(cx, cpu, next);
         next.map(|task| Pick { task, timeslice: None })
+    }
+
+    fn why(&self, cx: &Context, cpu: CpuId, Why { ahead, waiting, is_pick }: Why) -> Option<Reason> {
+        let (ahead, election) = (ahead?, self.election(cx, cpu));
+        let [own, other] = [ahead, waiting].map(|task| &cx.tasks[task]);
+        if own.class.is_realtime() && !other.class.is_realtime() {
+            return Some(Reason::Class { ahead: own.class, waiting: other.class });
+        }
+        if self.entities[waiting].counter == 0 && self.entities[ahead].counter > 0 && !other.class.is_realtime() {
+            return Some(Reason::RoundUsedUp);
+        }
+        // Of equals the one runs that ran before, or that was queued last.
+        match by_priority(self.weigh(cx, election, ahead), self.weigh(cx, election, waiting), is_pick) {
+            Some(Reason::First) => Some(Reason::Favoured),
+            reason => reason,
+        }
     }
 
     fn charge(&mut self, cx: &Context, cpu: CpuId, task: TaskId, _: Span, why: Stop) -> Resched {

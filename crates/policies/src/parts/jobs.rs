@@ -101,13 +101,16 @@ impl<R: Rule> CpuPolicy for Jobs<R> {
         Some(Pick { task, timeslice: (key >= BACKGROUND).then_some(self.settings.timeslice) })
     }
 
-    fn why(&self, cx: &Context, _: CpuId, Why { ahead, waiting }: Why) -> Option<Reason> {
+    fn why(&self, cx: &Context, _: CpuId, Why { ahead, waiting, is_pick }: Why) -> Option<Reason> {
         let ahead = ahead?;
         let (own, other) = (self.keys[ahead], self.keys[waiting]);
         Some(match (own >= BACKGROUND, other >= BACKGROUND) {
-            (true, true) => Reason::SliceNotOver,
+            (true, true) if !is_pick => Reason::SliceNotOver,
+            _ if own == other => Reason::First,
+            (true, true) => Reason::Class { ahead: cx.tasks.class(ahead), waiting: cx.tasks.class(waiting) },
             (false, true) => Reason::Class { ahead: Class::Deadline, waiting: cx.tasks.class(waiting) },
-            _ => R::reason(Span(other.saturating_sub(own).max(0) as u64)),
+            _ if own > other => return None,
+            _ => R::reason(Span(other.saturating_sub(own) as u64)),
         })
     }
 

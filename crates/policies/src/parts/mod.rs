@@ -18,6 +18,7 @@ pub mod ordered;
 pub mod per_cpu;
 pub mod prio_array;
 pub mod realtime;
+pub mod reasons;
 pub mod rotation;
 pub mod running_cpus;
 pub mod scx;

@@ -12,10 +12,10 @@
 //! counts as nice 19; batch, ISO and deadline as normal.
 
 use crate::parts::per_cpu::PerCpu;
-use crate::parts::prio_array::PrioArray;
+use crate::parts::prio_array::{PrioArray, urgency};
 use goodness_core::{
-    Class, Context, CpuId, CpuPolicy, Dequeue, Effort, Enqueue, Idle, Machine, PerTask, Pick, Pull, Rejected, Resched,
-    Span, Stop, Task, TaskId, Time,
+    Class, Context, CpuId, CpuPolicy, Dequeue, Effort, Enqueue, Idle, Machine, PerTask, Pick, Pull, Reason, Rejected,
+    Resched, Span, Stop, Task, TaskId, Time, Why,
 };
 use goodness_queues::Links;
 
@@ -344,6 +344,19 @@ where
             self.spend(cx, cpu, task, ran);
         }
         Resched::Keep
+    }
+
+    fn why(&self, cx: &Context, cpu: CpuId, Why { ahead, waiting, is_pick }: Why) -> Option<Reason> {
+        let (ahead, queue) = (ahead?, &self.queues[cpu.index()]);
+        let [own, other] = [ahead, waiting].map(|task| &self.entities[task]);
+        if other.place == Place::Array(1 - queue.active) && !cx.tasks[ahead].class.is_realtime() {
+            return Some(Reason::RoundUsedUp);
+        }
+        match urgency(cx, (ahead, own.prio), (waiting, other.prio)) {
+            Reason::First if !is_pick => Some(Reason::SliceNotOver),
+            Reason::AwaitsTick => None,
+            reason => Some(reason),
+        }
     }
 
     fn balance(&mut self, cx: &Context, cpu: CpuId, idle: Idle) -> Option<Pull> {

@@ -17,11 +17,12 @@
 
 use crate::parts::fair::weight::Weight;
 use crate::parts::levels::Levels;
+use crate::parts::reasons::by_priority;
 use crate::parts::running_cpus::RunningCpus;
 use goodness_core::policy::previous_cpu;
 use goodness_core::{
-    About, Class, Context, CpuId, CpuPolicy, Dequeue, Effort, Enqueue, Level, Machine, PerTask, Pick, Registered,
-    Rejected, Resched, Seed, Span, Stop, Task, TaskId, Time, Tunables,
+    About, Class, Context, CpuId, CpuPolicy, Dequeue, Effort, Enqueue, Level, Machine, PerTask, Pick, Reason,
+    Registered, Rejected, Resched, Seed, Span, Stop, Task, TaskId, Time, Tunables, Why,
 };
 use goodness_queues::{Links, List, Nodes, Tree};
 use std::fmt::Debug;
@@ -70,6 +71,10 @@ struct Entity {
     slice: Span,
     /// Picked from the real-time class.
     realtime: bool,
+    /// Last queued on a local DSQ.
+    local: bool,
+    /// Its order on the shared DSQ on which it was queued last.
+    key: i64,
 }
 
 /// One shared DSQ.
@@ -146,20 +151,20 @@ impl Kernel {
     /// Queues `task` on the local DSQ of `cpu`.
     pub(crate) fn insert_local(&mut self, cpu: CpuId, task: TaskId, slice: Span) {
         self.local[cpu.index()].push_back(&mut self.links, task.0);
-        self.entities[task] = Entity { place: Place::Local(cpu), slice, realtime: false };
+        self.entities[task] = Entity { place: Place::Local(cpu), slice, local: true, ..Entity::default() };
     }
 
     /// Queues `task` at the end of a shared DSQ.
     pub(crate) fn insert(&mut self, queue: usize, task: TaskId, slice: Span) {
         self.shared[queue].fifo.push_back(&mut self.links, task.0);
-        self.entities[task] = Entity { place: Place::Fifo(queue), slice, realtime: false };
+        self.entities[task] = Entity { place: Place::Fifo(queue), slice, ..Entity::default() };
     }
 
     /// Queues `task` on a shared DSQ by virtual time.
     pub(crate) fn insert_ordered(&mut self, cx: &Context, queue: usize, task: TaskId, slice: Span, vtime: i64) {
         let levels = self.shared[queue].ordered.insert(&mut self.nodes, task.0, vtime, []);
         cx.examined(Effort::Insert, levels);
-        self.entities[task] = Entity { place: Place::Ordered(queue), slice, realtime: false };
+        self.entities[task] = Entity { place: Place::Ordered(queue), slice, key: vtime, ..Entity::default() };
     }
 
     /// Sets the slice of `task`.
@@ -203,7 +208,7 @@ impl Kernel {
         let left = self.entities[task].slice;
         let stays = why == Enqueue::Preempted && left > Span::ZERO;
         let slice = if stays { left } else { ROUND_ROBIN };
-        self.entities[task] = Entity { place: Place::Realtime(list), slice, realtime: true };
+        self.entities[task] = Entity { place: Place::Realtime(list), slice, realtime: true, ..Entity::default() };
         match stays {
             true => self.realtime.push_front(&mut self.links, list, task),
             false => self.realtime.push_back(&mut self.links, list, task),
@@ -217,7 +222,8 @@ impl Kernel {
     /// A task preempted by the real-time class waits for its CPU.
     fn resume_later(&mut self, cpu: CpuId, task: TaskId) {
         self.local[cpu.index()].push_front(&mut self.links, task.0);
-        self.entities[task].place = Place::Local(cpu);
+        let entity = &mut self.entities[task];
+        (entity.place, entity.local) = (Place::Local(cpu), true);
     }
 
     fn pick_realtime(&mut self, cx: &Context, cpu: CpuId) -> Option<Pick> {
@@ -227,6 +233,20 @@ impl Kernel {
         entity.place = Place::Nowhere;
         let timeslice = (cx.tasks[task].class == Class::RoundRobin).then_some(entity.slice);
         Some(Pick { task, timeslice })
+    }
+
+    /// The rule by which `ahead` was picked before `waiting`, both of other classes than the real-time one.
+    fn rule(&self, cx: &Context, ahead: TaskId, waiting: TaskId, is_by_deadline: bool) -> Option<Reason> {
+        let [own, other] = [ahead, waiting].map(|task| &self.entities[task]);
+        match (own.local, other.place) {
+            (true, Place::Local(_)) | (false, Place::Fifo(_)) => Some(Reason::First),
+            (false, Place::Ordered(_)) => match other.key.checked_sub(own.key).filter(|by| *by >= 0)? {
+                0 => Some(Reason::First),
+                by if is_by_deadline => Some(Reason::EarlierDeadline { by: Span(by as u64) }),
+                by => Some(Reason::LessRuntime { by: Span(by as u64) * weight(&cx.tasks[waiting]) / WEIGHT }),
+            },
+            _ => None,
+        }
     }
 
     fn pick_local(&mut self, cx: &Context, cpu: CpuId) -> Option<TaskId> {
@@ -243,6 +263,8 @@ pub trait Scheduler: Sized + Debug + 'static {
     const ABOUT: About;
     /// Its tunables.
     type Settings: Tunables;
+    /// True if shared DSQs are ordered by deadlines, false if by weighted CPU time.
+    const IS_BY_DEADLINE: bool = false;
     /// A scheduler for this machine, and how many shared DSQs it wants.
     fn new(machine: &Machine, settings: Self::Settings) -> (Self, usize);
     /// A task joins the policy.
@@ -380,6 +402,18 @@ impl<S: Scheduler> CpuPolicy for Ext<S> {
             self.scheduler.quiescent(task);
         }
         Resched::Keep
+    }
+
+    fn why(&self, cx: &Context, _: CpuId, Why { ahead, waiting, is_pick }: Why) -> Option<Reason> {
+        let ahead = ahead?;
+        let [own, other] = [ahead, waiting].map(|task| &cx.tasks[task]);
+        match (self.kernel.entities[ahead].realtime, self.kernel.entities[waiting].realtime) {
+            (true, true) => by_priority(own.rt_priority.into(), other.rt_priority.into(), is_pick),
+            (true, false) => Some(Reason::Class { ahead: own.class, waiting: other.class }),
+            (false, true) => None,
+            (false, false) if is_pick => self.kernel.rule(cx, ahead, waiting, S::IS_BY_DEADLINE),
+            (false, false) => Some(Reason::SliceNotOver),
+        }
     }
 
     fn next_timer(&self) -> Option<Time> {

@@ -15,10 +15,10 @@
 use crate::parts::running_cpus::RunningCpus;
 use goodness_core::policy::previous_cpu;
 use goodness_core::{
-    Class, Context, CpuId, CpuPolicy, Dequeue, Effort, Enqueue, Level, Machine, PerTask, Pick, Rejected, Resched, Span,
-    Stop, Task, TaskId, Time,
+    Class, Context, CpuId, CpuPolicy, Dequeue, Effort, Enqueue, Level, Machine, PerTask, Pick, Reason, Rejected,
+    Resched, Span, Stop, Task, TaskId, Time, Why,
 };
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 
 goodness_core::choices! {
     /// Effect of `sched_yield`: nothing; let a better task run; give up slice and deadline.
@@ -280,5 +280,24 @@ where
             self.iso.account(cx.now, ran, self.iso_limit);
         }
         Resched::Keep
+    }
+
+    fn why(&self, cx: &Context, _: CpuId, Why { ahead, waiting, is_pick }: Why) -> Option<Reason> {
+        let ahead = ahead?;
+        let [own, other] = [ahead, waiting].map(|task| &self.entities[task]);
+        match own.level.cmp(&other.level) {
+            Ordering::Less if other.level < ISO => {
+                let urgency = |level: u8| i32::from(99 - level);
+                Some(Reason::Priority { ahead: urgency(own.level), waiting: urgency(other.level) })
+            }
+            Ordering::Less => Some(Reason::Class { ahead: cx.tasks.class(ahead), waiting: cx.tasks.class(waiting) }),
+            Ordering::Equal if own.level < NORMAL => Some(Reason::First),
+            Ordering::Equal if own.deadline <= other.deadline => {
+                Some(Reason::EarlierDeadline { by: other.deadline.since(own.deadline) })
+            }
+            // Of deadlines that have passed the first one found runs.
+            Ordering::Equal if is_pick && own.deadline < cx.now => Some(Reason::First),
+            _ => None,
+        }
     }
 }

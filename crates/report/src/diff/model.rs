@@ -2,6 +2,7 @@
 
 use crate::keyed::{self, Keyed};
 use crate::model::{Better, Build};
+use crate::rule::Rule;
 use serde::{Deserialize, Serialize};
 
 /// Name and version of the schema.
@@ -111,9 +112,10 @@ pub struct Choice {
     pub queue: Vec<Queued>,
     /// Slices around the decision, by end: some before it, some after.
     pub schedule: Vec<Slice>,
-    /// The rule by which the policy chose, if it says so.
+    /// The rule by which the policy has this task ahead of the one that the other side chose; `None` if that one does
+    /// not wait here, or the policy does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rule: Option<String>,
+    pub rule: Option<Rule>,
 }
 
 /// A task by name and number.

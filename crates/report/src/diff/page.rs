@@ -54,7 +54,7 @@ fn decision(diff: &Diff, first: &FirstDifference) -> String {
         let waits = |it: &Queued| format!("{} ({})", task(&it.task), figure::time(Some(it.waited_ns)));
         let queue: Vec<String> = it.queue.iter().map(waits).collect();
         let running = it.running.as_ref().map_or("idle".into(), task);
-        let rule = it.rule.as_ref().map(|rule| format!(", because {rule}")).unwrap_or_default();
+        let rule = it.rule.as_ref().map(|rule| format!(", because {}", rule.said)).unwrap_or_default();
         let queue = if queue.is_empty() { "nobody".into() } else { queue.join(", ") };
         [format!("{name} {label}"), format!("{}{rule}", it.did), running, queue].map(|it| Cell::text(&it)).to_vec()
     };

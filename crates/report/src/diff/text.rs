@@ -53,7 +53,9 @@ impl Page<'_> {
         let mut lines = vec![format!("\nFirst decision that differs: {}", place(first))];
         for (name, label, choice) in [("A", &self.diff.a.label, &first.a), ("B", &self.diff.b.label, &first.b)] {
             lines.push(self.indented(&format!("  {name} {}: {}", printable(label), choice.did)));
-            lines.extend(choice.rule.as_ref().map(|rule| self.indented(&format!("    because {rule}"))));
+            lines.extend(
+                choice.rule.as_ref().map(|rule| self.indented(&format!("    because {}", printable(&rule.said)))),
+            );
         }
         let queues = [&first.a, &first.b].map(|it| self.queue(first, it));
         match queues[0] == queues[1] {

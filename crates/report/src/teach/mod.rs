@@ -1,9 +1,12 @@
 //! Schedules of a few jobs under several policies, as textbooks draw them: model, text and page.
 
+mod axis;
 mod gantt;
 pub mod page;
+mod places;
 pub mod text;
 
+use crate::rule::Rule;
 use serde::Serialize;
 
 /// Name and version of the schema.
@@ -49,6 +52,9 @@ pub struct Schedule {
     pub times: Vec<Times>,
     /// Means over the jobs.
     pub mean: Means,
+    /// Places of the jobs in the queue at each pick, in order of time; none for a policy without virtual deadlines.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<Place>,
 }
 
 /// A job on a CPU without interruption.
@@ -63,8 +69,38 @@ pub struct Piece {
     pub start_ns: u64,
     /// End.
     pub end_ns: u64,
-    /// Why it left the CPU: preempted, yielded, ended.
+    /// Why it left the CPU: preempted, slice_over, yielded, ended.
     pub then: String,
+    /// The jobs that waited when it got the CPU, with the rule by which it was ahead of each, as far as the policy
+    /// tells.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ahead_of: Vec<Ahead>,
+}
+
+/// A job that waited, and the rule by which another one was ahead of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Ahead {
+    /// Place of the waiting job in the list.
+    pub job: usize,
+    /// The rule.
+    pub rule: Rule,
+}
+
+/// The place of a job in the queue of a policy with virtual deadlines, at a pick.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Place {
+    /// Time of the pick.
+    pub at_ns: u64,
+    /// Place of the job in the list.
+    pub job: usize,
+    /// CPU time that it is owed; negative if it had more than its share.
+    pub lag_ns: i64,
+    /// Its deadline, in virtual time since the first pick.
+    pub deadline_ns: i64,
+    /// Virtual time since the first pick.
+    pub virtual_time_ns: i64,
 }
 
 /// Times of a job, as textbooks define them.
@@ -103,7 +139,7 @@ impl Schedule {
             response_ns: mean(|it| it.response_ns),
             turnaround_ns: mean(|it| it.turnaround_ns),
         };
-        Schedule { policy, slices, times, mean }
+        Schedule { policy, slices, times, mean, places: Vec::new() }
     }
 
     /// End of the last slice.

@@ -1,6 +1,8 @@
 //! A lesson as one self-contained page: the schedules under each other on one time axis, with a stepper.
 
+use super::axis::{MARGIN, WIDTH, x};
 use super::gantt::ms;
+use super::places::pictures;
 use super::text::decisions;
 use super::{Job, Lesson, Means, Piece, Schedule, Times};
 use crate::colour;
@@ -9,10 +11,8 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 const SCRIPT: &str = include_str!("../../web/teach.js");
-/// Width of the time axis, height of a row and room before it, in px.
-const WIDTH: f64 = 900.0;
+/// Height of a row in px.
 const ROW: f64 = 28.0;
-const MARGIN: f64 = 10.0;
 
 /// The page; `command` makes it again.
 #[must_use]
@@ -75,10 +75,6 @@ fn jobs(lesson: &Lesson) -> String {
     lesson.jobs.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-fn x(at: u64, end: u64) -> f64 {
-    MARGIN + WIDTH * at as f64 / end as f64
-}
-
 /// The times of all decisions, and the decisions of each policy.
 fn steps(lesson: &Lesson, end: u64) -> Value {
     let all: Vec<Vec<(u64, String)>> = lesson.policies.iter().map(|it| decisions(lesson, it)).collect();
@@ -109,9 +105,10 @@ fn chart(lesson: &Lesson, index: usize, schedule: &Schedule, end: u64) -> String
     );
     format!(
         "<h3>{}</h3>\n<p class=\"about\">Means: waiting {wait} ms, response {response} ms, turnaround {turnaround} \
-         ms</p>\n{}<p class=\"said\" id=\"said-{index}\"></p>\n",
+         ms</p>\n{}<p class=\"said\" id=\"said-{index}\"></p>\n{}",
         escape(&schedule.policy),
-        shell::picture(&svg, &format!("schedule under {}", schedule.policy))
+        shell::picture(&svg, &format!("schedule under {}", schedule.policy)),
+        pictures(lesson, schedule, end)
     )
 }
 

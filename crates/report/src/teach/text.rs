@@ -1,6 +1,7 @@
 //! A lesson for the terminal: a Gantt chart of each policy, then the times of each job.
 
 use super::gantt::{Scale, axis, bar, letters, ms};
+use super::places;
 use super::{Lesson, Piece, Schedule, Times};
 use crate::figure::printable;
 use crate::table::wrapped;
@@ -30,6 +31,7 @@ pub fn render(lesson: &Lesson, width: u16, colour: bool, verbose: bool) -> Strin
             lines.extend(
                 decisions(lesson, schedule).into_iter().map(|(_, it)| wrapped("    ", &it, width as u16, "      ")),
             );
+            lines.extend(places::table(lesson, schedule, width));
         }
     }
     lines.push(String::new());
@@ -87,6 +89,9 @@ fn decision(lesson: &Lesson, schedule: &Schedule, slice: &Piece) -> String {
     let before = schedule.slices.iter().find(|it| it.cpu == slice.cpu && it.end_ns == at);
     let why = before.map_or("the CPU was idle".into(), |it| match it.then.as_str() {
         "ended" => format!("{} ended", name(it.job)),
+        "slice_over" => {
+            format!("the slice of {} was over, with {} ms left", name(it.job), ms(left(lesson, schedule, it.job, at)))
+        }
         "yielded" => format!("{} yielded", name(it.job)),
         _ => format!("{} was stopped with {} ms left", name(it.job), ms(left(lesson, schedule, it.job, at))),
     });
@@ -112,7 +117,15 @@ fn decision(lesson: &Lesson, schedule: &Schedule, slice: &Piece) -> String {
         ms(left(lesson, schedule, slice.job, at)),
         ms(waited(lesson, schedule, slice.job, at))
     );
-    format!("{} ms: {why}; {} runs{place} ({own}); {waiting}", ms(at as f64), name(slice.job))
+    let rule = because(slice);
+    format!("{} ms: {why}; {} runs{place} ({own}){rule}; {waiting}", ms(at as f64), name(slice.job))
+}
+
+/// The rules by which a job is ahead of those that wait.
+fn because(slice: &Piece) -> String {
+    let mut said: Vec<String> = slice.ahead_of.iter().map(|it| printable(&it.rule.said)).collect();
+    said.dedup();
+    if said.is_empty() { String::new() } else { format!(", because {}", said.join(" and ")) }
 }
 
 /// CPU time that `job` still needs at `at`, in ns.

@@ -1,8 +1,9 @@
 //! The answer in a sentence, its figures, and how far it was checked.
 
-use super::words::{in_general, part};
+use super::words::part;
 use super::{Check, Why};
 use crate::figure;
+use crate::rule::in_general;
 use crate::shell::Mood;
 
 /// End of an edit that leaves half of what it takes away.

@@ -1,9 +1,10 @@
 //! The answer as one self-contained page: what the slowest were spent on, the checks, then the worst one by one.
 
 use super::headline::{figures, headline, mood, trust};
-use super::words::{Joined, began, in_general, joined, lesser, link, moment, part, signed, who};
+use super::words::{Joined, began, joined, lesser, link, moment, part, signed, who};
 use super::{Check, Latency, LockPart, Part, Tail, Why, picture};
 use crate::figure::{self, printable};
+use crate::rule::in_general;
 use crate::shell::{self, Cell, Shell};
 
 /// Latencies that are drawn without being unfolded.
@@ -178,8 +179,9 @@ fn in_order(rank: usize, latency: &Latency) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Held, Lever, LeverKind, Link, Rule, SCHEMA, Who};
+    use super::super::{Held, Lever, LeverKind, Link, SCHEMA, Who};
     use super::*;
+    use crate::rule::Rule;
 
     const HOSTILE: &str = "</script><img src=x onerror=alert(1)>\"'";
 

@@ -2,72 +2,8 @@
 
 use super::{Latency, Lever, LeverKind, Link, Part, Who};
 use crate::figure;
-use goodness_core::{Class, Reason, Span};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
-
-/// The name of a class, as `chrt` has it.
-fn class(class: Class) -> &'static str {
-    match class {
-        Class::Normal => "normal",
-        Class::Batch => "batch",
-        Class::Idle => "idle",
-        Class::Fifo => "fifo",
-        Class::RoundRobin => "rr",
-        Class::Iso => "iso",
-        Class::Deadline => "deadline",
-    }
-}
-
-fn span(span: Span) -> String {
-    figure::time(Some(span.0))
-}
-
-/// The rule as the end of a sentence that begins with "ahead:".
-pub(super) fn rule(reason: Reason) -> String {
-    match reason {
-        Reason::Class { ahead, waiting } => {
-            format!("class {} is served before {}", class(ahead), class(waiting))
-        }
-        Reason::Priority { ahead, waiting } => format!("its priority {ahead} is above {waiting}"),
-        Reason::EarlierDeadline { by: Span::ZERO } => "of equal deadlines it came first".into(),
-        Reason::EarlierDeadline { by } => format!("its deadline was earlier by {}", span(by)),
-        Reason::ShorterPeriod { by } => format!("its period is shorter by {}", span(by)),
-        Reason::NotEligible { lag } => format!("who waits had {} more than its share", span(lag)),
-        Reason::SliceProtected { left } => format!("its slice was protected for {} more", span(left)),
-        Reason::SliceNotOver => "its slice was not over".into(),
-        Reason::LessRuntime { by } => format!("it had {} less weighted CPU time", span(by)),
-        Reason::LeadTooShort { by } => format!("a lead of {} is too short to preempt", span(by)),
-        Reason::Favoured => "it was favoured for one pick".into(),
-        Reason::RoundUsedUp => "who waits had used up its share of the round".into(),
-        Reason::Throttled { until: Some(until) } => {
-            format!("throttled until {}", figure::show(Some(until.ns() as f64), "ns"))
-        }
-        Reason::Throttled { until: None } => "throttled".into(),
-        Reason::AwaitsTick => "a running task is stopped at a tick only".into(),
-        Reason::First => "it came first".into(),
-    }
-}
-
-/// A rule by its name, without figures.
-pub(super) fn in_general(name: &str) -> &'static str {
-    match name {
-        "class" => "a higher class",
-        "priority" => "a higher priority",
-        "earlier_deadline" => "an earlier deadline",
-        "shorter_period" => "a shorter period",
-        "not_eligible" => "who waits had more than its share",
-        "slice_protected" => "a protected slice",
-        "slice_not_over" => "a slice that was not over",
-        "less_runtime" => "less weighted CPU time",
-        "lead_too_short" => "a lead too short to preempt",
-        "favoured" => "favoured for one pick",
-        "round_used_up" => "who waits had used up its round",
-        "throttled" => "out of quota",
-        "awaits_tick" => "a tick that was not due",
-        _ => "first come, first served",
-    }
-}
 
 /// What a sum of time was spent on, in words.
 #[must_use]

@@ -2,7 +2,7 @@
 //! order knows neither CPUs nor groups.
 
 use super::weight::Weight;
-use goodness_core::{About, Class, Context, Machine, Preemption, Reason, Span, TaskId, Tunables};
+use goodness_core::{About, Class, Context, Machine, Preemption, Reason, Span, Standing, TaskId, Tunables};
 use std::ops::{Index, IndexMut};
 
 /// Time by which a slice must be exceeded, at least: a task that is picked at a tick begins a little after it, so a
@@ -194,6 +194,10 @@ pub trait Order: Sized + 'static {
     fn version(&self) -> Version;
     /// The rule by which `ahead`, the current entity, is ahead of `waiting` on the queue of both.
     fn why(&self, queue: QueueId, ahead: EntityId, waiting: EntityId) -> Option<Reason>;
+    /// The place of a queued entity, if the order has virtual deadlines.
+    fn standing(&self, _entity: EntityId) -> Option<Standing> {
+        None
+    }
     /// True if `entity`, queued there, got more than its share.
     fn is_ahead(&self, _queue: QueueId, _entity: EntityId) -> bool {
         false

@@ -4,11 +4,11 @@ use super::groups::Hierarchy;
 use super::order::{EntityId, Order, QueueId};
 use super::reserved::is_fair;
 use super::{Running, Stack};
-use goodness_core::{Class, Context, CpuId, Reason, TaskId, Time, Why};
+use goodness_core::{Class, Context, CpuId, Reason, Standing, TaskId, Time, Why};
 
 impl<O: Order> Stack<O> {
     /// Answers [`goodness_core::CpuPolicy::why`].
-    pub(super) fn rule(&self, cx: &Context, cpu: CpuId, Why { ahead, waiting }: Why) -> Option<Reason> {
+    pub(super) fn rule(&self, cx: &Context, cpu: CpuId, Why { ahead, waiting, is_pick }: Why) -> Option<Reason> {
         if self.reserved.is_throttled(waiting) || self.order.is_out_of_reach(waiting) {
             let until = self.order.next_refill().min(self.reserved.next_timer());
             return Some(Reason::Throttled { until: (until != Time::NEVER).then_some(until) });
@@ -30,7 +30,7 @@ impl<O: Order> Stack<O> {
             }
             Running::Fair(_) if is_fair(cx, waiting) => match it.resched_at_tick {
                 true => Some(Reason::AwaitsTick),
-                false => self.order.rule(ahead, waiting),
+                false => self.order.rule(ahead, waiting).filter(|it| !is_pick || *it != Reason::AwaitsTick),
             },
             Running::Fair(_) if class.is_realtime() => {
                 it.realtime.is_throttled().then_some(Reason::Throttled { until: None })
@@ -51,6 +51,11 @@ impl<O: Order> Hierarchy<O> {
         let (queue, entity) = waiting.into_iter().find(|(queue, _)| ahead.iter().any(|(of, _)| of == queue))?;
         let (_, before) = ahead.into_iter().find(|(of, _)| *of == queue)?;
         self.order().why(queue, before, entity)
+    }
+
+    /// The place of a task in its queue.
+    pub(super) fn standing(&self, task: TaskId) -> Option<Standing> {
+        self.order().standing(self.entity(task))
     }
 
     /// The queue of an entity, and those of the groups around it, from the innermost out.

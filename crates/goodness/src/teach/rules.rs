@@ -1,0 +1,105 @@
+//! What a policy says about its decisions in a lesson: the run is made once more, and the policy is asked.
+
+use super::MOST_SLICES;
+use crate::plan::Plan;
+use crate::refusal::Refusal;
+use crate::simulation::Beside;
+use goodness_core::{MadePolicy, Reason, Standing, State, Stop, TaskId, Time};
+use goodness_observe::asked::{Asked, Asker, Decided, Did};
+use goodness_report::rule::Rule;
+use goodness_report::teach::{Ahead, Job, Piece, Place};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// What was said at one pick.
+struct Said {
+    at: Time,
+    cpu: u32,
+    picked: TaskId,
+    /// The task whose slice ended.
+    slice_of: Option<TaskId>,
+    rules: Vec<(TaskId, Reason)>,
+    standings: Vec<(TaskId, Standing)>,
+}
+
+/// Asks at each pick.
+struct Listener {
+    said: Rc<RefCell<Vec<Said>>>,
+    /// True if one queue serves all CPUs.
+    is_shared: bool,
+}
+
+impl Listener {
+    /// The tasks that wait for the CPU; the host still counts the picked one among them.
+    fn waiting(&self, decided: &Decided) -> Vec<TaskId> {
+        let tasks = &decided.cx.tasks;
+        let queued = tasks.states().enumerate().filter(|(_, state)| *state == State::Queued);
+        let queued = queued.map(|(task, _)| TaskId(task as u32)).filter(|task| decided.running != Some(*task));
+        queued.filter(|task| self.is_shared || decided.waiting.contains(task)).collect()
+    }
+}
+
+impl Asker for Listener {
+    fn ask(&mut self, decided: &Decided) {
+        let (Did::Picked(left), Some(picked)) = (decided.did, decided.running) else { return };
+        let mut said = self.said.borrow_mut();
+        if said.len() == MOST_SLICES {
+            return;
+        }
+        let waiting = self.waiting(decided);
+        let rules = waiting.iter().filter_map(|task| Some((*task, decided.why(*task)?))).collect();
+        let runnable = waiting.iter().chain([&picked]);
+        said.push(Said {
+            at: decided.cx.now,
+            cpu: decided.cpu.0,
+            picked,
+            slice_of: left.filter(|(_, stop)| *stop == Stop::SliceEnd).map(|(task, _)| task),
+            standings: runnable.filter_map(|task| Some((*task, decided.standing(*task)?))).collect(),
+            rules,
+        });
+    }
+}
+
+/// Adds to `slices` of contender `index` what the policy says, and returns the places of jobs in its queue.
+///
+/// # Errors
+/// As [`Plan::run`].
+pub(super) fn tell(plan: &Plan, index: usize, jobs: &[Job], slices: &mut [Piece]) -> Result<Vec<Place>, Refusal> {
+    let said = Rc::new(RefCell::new(Vec::new()));
+    let listener = Rc::clone(&said);
+    let cpus = plan.machine.cpu_count();
+    let around = Box::new(move |made: MadePolicy| {
+        let is_shared = made.about.needs.global_lock;
+        Asked::around(made, cpus, Listener { said: listener, is_shared })
+    });
+    plan.watch_one(index, plan.first, Beside { observer: None, around: Some(around) })?;
+    let said = said.take();
+    for slice in slices.iter_mut() {
+        let is_its = |it: &&Said| it.at.0 == slice.start_ns && it.cpu == slice.cpu && it.picked.index() == slice.job;
+        let over = |(task, reason): &(TaskId, Reason)| Ahead {
+            job: task.index(),
+            rule: Rule::over(*reason, &jobs[task.index()].name),
+        };
+        slice.ahead_of = said.iter().find(is_its).map(|it| it.rules.iter().map(over).collect()).unwrap_or_default();
+    }
+    for it in said.iter() {
+        let ended =
+            |slice: &&mut Piece| slice.end_ns == it.at.0 && it.slice_of.is_some_and(|task| task.index() == slice.job);
+        slices.iter_mut().filter(ended).for_each(|slice| slice.then = "slice_over".into());
+    }
+    Ok(places(&said))
+}
+
+/// The places, with virtual times from the first one on.
+fn places(said: &[Said]) -> Vec<Place> {
+    let all = said.iter().flat_map(|it| it.standings.iter().map(|(task, standing)| (it.at, *task, *standing)));
+    let origin = all.clone().next().map_or(0, |(_, _, standing)| standing.virtual_time);
+    let place = |(at, task, standing): (Time, TaskId, Standing)| Place {
+        at_ns: at.0,
+        job: task.index(),
+        lag_ns: standing.lag,
+        deadline_ns: standing.deadline - origin,
+        virtual_time_ns: standing.virtual_time - origin,
+    };
+    all.map(place).collect()
+}
