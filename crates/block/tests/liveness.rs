@@ -1,4 +1,5 @@
-//! No request starves, neither in a device nor on the way to it: for all devices under all elevators.
+//! Disks under closed loads: no request starves, neither in a device nor on the way to it, for all devices under all
+//! elevators; and the load is measured as it is.
 
 mod common;
 
@@ -7,7 +8,7 @@ use goodness_block::{Disk, Out, Outcome, QueueOptions, by_name};
 use goodness_core::{
     Device, DeviceFacts, Event, Io, Observer, Operation, Request, RequestId, Rng, Seed, Submitter, Time,
 };
-use goodness_observe::{Checkers, Ending, Violation};
+use goodness_observe::{Ending, Measured, MetricsAndCheckers, Violation};
 
 /// The age limit of `sata-7200-4tb`.
 const AGE_LIMIT: u64 = 1000 * MS;
@@ -35,13 +36,20 @@ struct Served {
     longest: u64,
 }
 
+/// What a load came to.
+struct Outcomes {
+    served: Vec<Served>,
+    measured: Measured,
+    violations: Vec<Violation>,
+}
+
 const READS: Stream = Stream { op: Operation::Read, pattern: Pattern::Sequential, sectors: 256, depth: 4 };
 const WRITES: Stream = Stream { op: Operation::Write, pattern: Pattern::Random, sectors: 8, depth: 32 };
 
 /// A disk under streams that replace each request as it completes.
 struct Loaded {
     disk: Box<dyn Disk>,
-    checkers: Checkers,
+    watch: MetricsAndCheckers,
     streams: Vec<Stream>,
     next: Vec<u64>,
     /// Stream and time of submission, by tag.
@@ -56,7 +64,7 @@ impl Loaded {
     fn new(elevator: &str, device: Box<dyn Device>, streams: &[Stream], seed: u64) -> Loaded {
         let disk = by_name(elevator, &QueueOptions::default(), device).expect("a disk");
         Loaded {
-            checkers: Checkers::new(1, &[]).with_age_limits(vec![disk.device().age_limit]),
+            watch: MetricsAndCheckers::new(1, Time::ZERO, &[]).with_age_limits(vec![disk.device().age_limit]),
             disk,
             streams: streams.to_vec(),
             next: vec![0; streams.len()],
@@ -103,11 +111,11 @@ impl Loaded {
 
     fn check(&mut self, now: u64) {
         let events = self.out.events.iter_mut().flat_map(|events| events.drain(..));
-        events.for_each(|event| self.checkers.observe(Time(now), &Event::Io(event)));
+        events.for_each(|event| self.watch.observe(Time(now), &Event::Io(event)));
     }
 
     /// Runs to time `until`, or until so many requests are done.
-    fn run(mut self, until: u64, most: u64) -> (Vec<Served>, Vec<Violation>) {
+    fn run(mut self, until: u64, most: u64) -> Outcomes {
         for number in 0..self.streams.len() {
             (0..self.streams[number].depth).for_each(|_| self.submit(0, number));
         }
@@ -122,7 +130,8 @@ impl Loaded {
             let served = &mut self.served[*number];
             served.longest = served.longest.max(now - since);
         }
-        (self.served, self.checkers.finish(Time(now), Ending::Horizon).violations)
+        let (measured, checked) = self.watch.finish(Time(now), Ending::Horizon);
+        Outcomes { served: self.served, measured, violations: checked.violations }
     }
 }
 
@@ -134,7 +143,7 @@ fn device(name: &str) -> Box<dyn Device> {
 fn sequential_reads_and_random_writes_both_go_on_beside_a_full_write_cache() {
     for about in goodness_elevators::ALL {
         let loaded = Loaded::new(about.name, device("sata-7200-4tb"), &[READS, WRITES], 1);
-        let (served, violations) = loaded.run(4000 * MS, u64::MAX);
+        let Outcomes { served, violations, .. } = loaded.run(4000 * MS, u64::MAX);
         let [reads, writes] = served[..] else { panic!("two streams") };
         assert!(4 * reads.done >= reads.done + writes.done, "{}: {reads:?} beside {writes:?}", about.name);
         assert!(reads.longest.max(writes.longest) < 10 * AGE_LIMIT, "{}: {reads:?} beside {writes:?}", about.name);
@@ -169,7 +178,7 @@ fn no_command_of_a_drawn_load_stays_too_long_in_any_device_under_any_elevator() 
             let device = device(kind.name);
             let (streams, limit) = (draw(&mut rng, device.facts()), device.facts().age_limit);
             let loaded = Loaded::new(about.name, device, &streams, seed);
-            let (served, violations) = loaded.run(15 * AGE_LIMIT, 600);
+            let Outcomes { served, violations, .. } = loaded.run(15 * AGE_LIMIT, 600);
             let context = format!("seed {seed}, {}, {}: {streams:?} {served:?} {limit:?}", kind.name, about.name);
             assert_eq!(violations, [], "{context}");
             assert!(served.iter().map(|it| it.done).sum::<u64>() > 0, "{context}");
@@ -215,10 +224,23 @@ fn a_device_that_starves_reads_is_found() {
     for elevator in ["none", "mq-deadline", "noop"] {
         let inner = device("sata-7200-4tb:depth=16");
         let starving = Starving { inner, others: Vec::new(), reads: Vec::new() };
-        let (served, violations) =
+        let Outcomes { served, violations, .. } =
             Loaded::new(elevator, Box::new(starving), &[READS, WRITES], 1).run(15 * AGE_LIMIT, u64::MAX);
         assert_eq!(served[0].done, 0, "{elevator}: {served:?}");
         let found = violations.iter().find(|it| it.checker == "bounded_service");
         assert!(found.is_some_and(|it| it.sentence.contains("times the age limit")), "{elevator}: {violations:?}");
+    }
+}
+
+#[test]
+fn a_disk_is_busy_all_the_time_and_as_deep_as_the_closed_load_on_it() {
+    for (name, elevator) in [("null:latency=1ms,depth=32", "none"), ("sata-7200-4tb", "mq-deadline"), ("nvme", "bfq")] {
+        for depth in [1, 4] {
+            let stream = Stream { pattern: Pattern::Random, sectors: 8, depth, ..READS };
+            let outcomes = Loaded::new(elevator, device(name), &[stream], 1).run(2000 * MS, 2000);
+            let value = |metric: &str| outcomes.measured.get(metric).value.unwrap_or(0.0);
+            let (busy, queue) = (value("disk_busy"), value("queue_depth"));
+            assert!((busy - 1.0).abs() < 1e-6 && (queue - depth as f64).abs() < 1e-6, "{name}: {busy} {queue}");
+        }
     }
 }

@@ -1,5 +1,6 @@
-//! Progress on long work, on a terminal only.
+//! Progress on long work: bars on a terminal, and now and then a line elsewhere.
 
+use goodness_core::Time;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,6 +10,25 @@ static SILENT: AtomicBool = AtomicBool::new(false);
 /// Shows no progress from here on.
 pub fn silence() {
     SILENT.store(true, Ordering::Relaxed);
+}
+
+/// True if bars can be seen.
+pub fn is_shown() -> bool {
+    !target(1).is_hidden()
+}
+
+/// Prints a line where there is no terminal, unless nothing is to be shown.
+pub fn line(text: &str) {
+    if !SILENT.load(Ordering::Relaxed) {
+        eprintln!("{text}");
+    }
+}
+
+/// How far a simulation is, and how many simulated seconds pass in one.
+pub fn simulated(now: Time, until: Option<Time>, pace: f64) -> String {
+    let seconds = |at: Time| at.ns() as f64 / 1e9;
+    let of = until.map_or(String::new(), |until| format!(" of {:.1} s", seconds(until)));
+    format!("simulating: {:.1} s{of}, {pace:.2} s a second", seconds(now))
 }
 
 /// Where progress is drawn, `hz` times a second.

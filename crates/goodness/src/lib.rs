@@ -55,6 +55,7 @@ mod plan;
 pub mod play;
 mod prediction_error;
 mod progress;
+mod pulse;
 mod recorded;
 pub mod recordings;
 mod refusal;

@@ -7,6 +7,7 @@ use crate::edit;
 use crate::fidelity::{VERIFYING, fidelity, middle};
 use crate::parallel::each_job;
 use crate::progress::{Progress, Watch};
+use crate::pulse::Pulse;
 use crate::recorded::Recorded;
 use crate::refusal::Refusal;
 use crate::replication::Replication;
@@ -16,8 +17,8 @@ use crate::simulation::{self, Beside, Trial};
 use crate::standstill;
 use crate::work::Work;
 use goodness_core::{
-    Class, CpuSet, Group, Machine, Observer, PolicyEntry, Remarked, Remarks, Seed, TaskId, TaskSpec, Time, Workload,
-    WorkloadSource,
+    Class, CpuSet, Group, HORIZON_MAX, Machine, Observer, PolicyEntry, Remarked, Remarks, Seed, TaskId, TaskSpec, Time,
+    Workload, WorkloadSource,
 };
 use goodness_observe::Window;
 use goodness_report::model::Fidelity;
@@ -166,11 +167,14 @@ impl<'a> Plan<'a> {
     ) -> Result<Vec<T>, Refusal> {
         let (done, is_cancelled) = (AtomicU64::new(0), AtomicBool::new(false));
         let of = jobs.len() as u64;
-        let results = each_job(jobs, |job| {
+        let numbered: Vec<(u64, &Job)> = (0..).zip(jobs).collect();
+        let results = each_job(&numbered, |(number, job)| {
             if is_cancelled.load(Ordering::Relaxed) {
                 return Err(Refusal::cancelled());
             }
-            let kept = self.one(job).and_then(|run| keep(job, run).map_err(|refusal| refusal.again(self.again(job))));
+            let kept = self
+                .one(job, (watch, *number))
+                .and_then(|run| keep(job, run).map_err(|refusal| refusal.again(self.again(job))));
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
             if watch(Progress::Simulated { done, of }).is_break() {
                 is_cancelled.store(true, Ordering::Relaxed);
@@ -245,9 +249,11 @@ impl<'a> Plan<'a> {
         Ok(all.into_iter().max().unwrap_or_default())
     }
 
-    /// Runs one simulation.
-    fn one(&self, job: &Job) -> Result<RunResult, Refusal> {
+    /// Runs simulation `number`, which tells `watch` how far it is.
+    fn one(&self, job: &Job, (watch, number): (&Watch, u64)) -> Result<RunResult, Refusal> {
         let Ready { machine, mut work, tasks, seed } = self.ready(job)?;
+        let until = work.horizon.filter(|until| *until < Time::ZERO + HORIZON_MAX);
+        let mut pulse = Pulse::new(watch, number, until);
         let remarks = work.remarks.take();
         let lacks = lacks(job.contender.policy.entry(), &work);
         let groups = work.groups.clone();
@@ -262,7 +268,7 @@ impl<'a> Plan<'a> {
             seed,
             recorder,
             fifths: self.compared_window(job),
-            beside: Beside::default(),
+            beside: Beside { observer: Some(&mut pulse), ..Beside::default() },
         })
         .map_err(|fault| self.refusal(&fault, &tasks, job))?;
         if !self.may_end_waiting {

@@ -1,5 +1,6 @@
 //! Progress messages of the library.
 
+use goodness_core::Time;
 use std::ops::ControlFlow;
 
 /// One progress message.
@@ -15,6 +16,15 @@ pub enum Progress<'a> {
         done: u64,
         /// Simulations in all.
         of: u64,
+    },
+    /// A simulation has come this far; told every 65 536 events.
+    Advanced {
+        /// Number of the simulation, from 0.
+        simulation: u64,
+        /// Simulated time.
+        now: Time,
+        /// Its end, unless it ends with its work.
+        until: Option<Time>,
     },
     /// A tuning simulated once more.
     Raced {
