@@ -22,10 +22,11 @@ struct Shown {
     pace: Option<Pace>,
 }
 
-/// Delay of the first message about a simulation; silence after which it has ended; time between lines where there is no
-/// terminal.
+/// Delay of the first message about a simulation.
 const QUIET: Duration = Duration::from_secs(2);
+/// Silence after which a simulation has ended.
 const SILENCE: Duration = Duration::from_secs(1);
+/// Time between lines where there is no terminal.
 const BETWEEN_LINES: Duration = Duration::from_secs(10);
 
 /// How fast a simulation goes on.

@@ -32,7 +32,7 @@ pub(crate) const FORMAT: BlockFormat = BlockFormat {
 
 /// Name of the disk of all files.
 const FILES: &[u8] = b"files";
-/// Room of each file there. A choice: 16 files fit onto the smallest device; what is beyond lies in the next one's room.
+/// Room of each file there. A choice: 16 files fit onto a flash drive; what is beyond lies in the next one's room.
 const FILE_ROOM: u64 = 4 << 30;
 /// Most files of a log.
 const FILES_MAX: usize = 1 << 12;

@@ -52,7 +52,8 @@ pub const KEYS: &[Key] = &[
     key(
         "ioengine",
         Honoured,
-        "by its class: sync, psync, vsync, pvsync, pvsync2, mmap, splice wait for each I/O; libaio, io_uring, posixaio, windowsaio, solarisaio do not",
+        "by its class: sync, psync, vsync, pvsync, pvsync2, mmap, splice wait for each I/O; libaio, \
+            io_uring, posixaio, windowsaio, solarisaio do not",
     ),
     key("direct", Honoured, "past the page cache; 0"),
     key("buffered", Honoured, "the opposite of `direct`"),

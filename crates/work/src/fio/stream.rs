@@ -219,6 +219,12 @@ impl FioStream {
         Some(self.done(way, file, offset, bytes))
     }
 
+    /// The next read of what was written, if it is time for one.
+    fn read_again(&mut self) -> Option<FioIo> {
+        let (file, offset, bytes) = self.verifying.next(self.job.verify)?;
+        Some(FioIo { op: FioOp::Read, file: file as usize, offset, bytes, due: None, pause: None })
+    }
+
     /// True if all that the files hold was written, and is to be read again before the next round.
     fn is_round_over(&self) -> bool {
         self.job.verify.is_some() && self.regions.iter().all(|region| region.moved >= region.len)
@@ -318,13 +324,13 @@ impl Iterator for FioStream {
                 Pending::Sync(op, file) => sync(op, file),
             });
         }
-        if let Some(read) = self.verifying.next(self.job.verify) {
+        if let Some(read) = self.read_again() {
             return Some(read);
         }
         while !self.ended && self.bytes_left != Some(0) && self.ios_left != Some(0) {
             if self.is_round_over() {
                 self.verifying.end();
-                if let Some(read) = self.verifying.next(self.job.verify) {
+                if let Some(read) = self.read_again() {
                     return Some(read);
                 }
             }
@@ -333,6 +339,6 @@ impl Iterator for FioStream {
             }
         }
         self.verifying.end();
-        self.verifying.next(self.job.verify).or_else(|| self.last_sync())
+        self.read_again().or_else(|| self.last_sync())
     }
 }

@@ -1,13 +1,15 @@
 //! Writes that are read again (`verify`): in the order in which they were written.
 
 use super::job::Verify;
-use super::stream::{FioIo, FioOp};
 use std::collections::VecDeque;
+
+/// What was written: file, first byte, bytes.
+pub(super) type Written = (u32, u64, u64);
 
 /// Writes to read again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Verifying {
-    written: VecDeque<(u32, u64, u64)>,
+    written: VecDeque<Written>,
     /// Writes that are read now, before anything else is done.
     now: usize,
 }
@@ -23,8 +25,8 @@ impl Verifying {
         self.now = self.written.len();
     }
 
-    /// The next read, if it is time for one.
-    pub fn next(&mut self, verify: Option<Verify>) -> Option<FioIo> {
+    /// What is read next, if it is time for that.
+    pub fn next(&mut self, verify: Option<Verify>) -> Option<Written> {
         if let Some(Verify::After(backlog)) = verify
             && self.written.len() as u64 >= backlog
         {
@@ -34,7 +36,6 @@ impl Verifying {
             return None;
         }
         self.now -= 1;
-        let (file, offset, bytes) = self.written.pop_front()?;
-        Some(FioIo { op: FioOp::Read, file: file as usize, offset, bytes, due: None, pause: None })
+        self.written.pop_front()
     }
 }

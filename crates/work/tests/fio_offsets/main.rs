@@ -23,7 +23,7 @@ fn done(options: &str) -> String {
 }
 
 fn expected() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let lines = include_str!("expected").lines().filter(|line| !line.starts_with('#'));
+    let lines = include_str!("expected.log").lines().filter(|line| !line.starts_with('#'));
     lines.map(|line| line.split_once(" = ").expect("options and answer"))
 }
 
