@@ -54,7 +54,7 @@ fn four_fifths_of_fios_examples_for_ordinary_engines_run() {
         println!("SKIPPED: {FOLDER} is not there (apt-get install fio-examples), so none of fio's examples was run");
         return;
     };
-    let mut names: Vec<_> = folder.filter_map(|entry| Some(entry.ok()?.file_name().into_string().ok()?)).collect();
+    let mut names: Vec<_> = folder.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
     names.retain(|name| name.ends_with(".fio"));
     names.sort();
     let (mut of, mut refused) = (0, Vec::new());
