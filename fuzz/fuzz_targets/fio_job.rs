@@ -2,13 +2,13 @@
 #![no_main]
 
 use goodness_core::Seed;
-use goodness_work::fio::{self, FioStream};
+use goodness_work::fio::{self, FioStream, Outside};
 
 /// Bytes of each file: small enough that maps of used places stay small.
 const WHOLE: u64 = 1 << 20;
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
-    let jobs = match fio::read("fuzz.fio", text) {
+    let jobs = match fio::read("fuzz.fio", text, &Outside::NOTHING) {
         Ok(jobs) => jobs,
         Err(sentence) => return assert!(sentence.contains("fuzz.fio"), "{sentence} names no file"),
     };

@@ -1,6 +1,6 @@
 //! One disk: the interface to an elevator with its block layer and device.
 
-use goodness_core::{Io, IoEvent, QueueFacts, RequestId, Submitter, Time};
+use goodness_core::{DeviceFacts, Io, IoEvent, QueueFacts, RequestId, Submitter, Time};
 use goodness_referee::Refusal;
 
 /// One disk: elevator, block layer and device together, as a state machine without a clock.
@@ -34,6 +34,9 @@ pub trait Disk: Send {
 
     /// Attributes of the queue as the elevator knows them: depth, capacity, HZ and so on.
     fn facts(&self) -> &QueueFacts;
+
+    /// Attributes of the device.
+    fn device(&self) -> DeviceFacts;
 
     /// The name of the elevator, for messages.
     fn elevator(&self) -> &'static str;
@@ -70,6 +73,9 @@ impl<D: Disk + ?Sized> Disk for Box<D> {
     }
     fn facts(&self) -> &QueueFacts {
         (**self).facts()
+    }
+    fn device(&self) -> DeviceFacts {
+        (**self).device()
     }
     fn elevator(&self) -> &'static str {
         (**self).elevator()

@@ -18,8 +18,8 @@ use crate::multi_queue::Tags;
 use crate::pieces::{Chain, NONE, Piece, Pieces};
 use crate::pool::Pool;
 use goodness_core::{
-    Device, DiskId, HwQueue, Io, IoEvent, IoStage, Layer, MadeElevator, Operation, QueueFacts, RegisteredElevator,
-    Request, RequestId, Seed, Span, Submitter, Time,
+    Device, DeviceFacts, DiskId, HwQueue, Io, IoEvent, IoStage, Layer, MadeElevator, Operation, QueueFacts,
+    RegisteredElevator, Request, RequestId, Seed, Span, Submitter, Time,
 };
 use goodness_referee::{ElevatorReferee, Refusal};
 use std::collections::VecDeque;
@@ -337,6 +337,10 @@ impl Disk for Queue {
 
     fn facts(&self) -> &QueueFacts {
         self.referee.facts()
+    }
+
+    fn device(&self) -> DeviceFacts {
+        self.device.facts()
     }
 
     fn elevator(&self) -> &'static str {

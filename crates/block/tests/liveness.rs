@@ -1,11 +1,15 @@
-//! Neither reads nor writes starve on drives with a write cache, under any elevator.
+//! Disks under closed loads: no request starves, neither in a device nor on the way to it, for all devices under all
+//! elevators; and the load is measured as it is.
 
 mod common;
 
+use common::MS;
 use goodness_block::{Disk, Out, Outcome, QueueOptions, by_name};
-use goodness_core::{Io, Operation, Rng, Seed, Submitter, Time};
+use goodness_core::{
+    Device, DeviceFacts, Event, Io, Observer, Operation, Request, RequestId, Rng, Seed, Submitter, Time,
+};
+use goodness_observe::{Ending, Measured, MetricsAndCheckers, Violation};
 
-const MS: u64 = common::MS;
 /// The age limit of `sata-7200-4tb`.
 const AGE_LIMIT: u64 = 1000 * MS;
 
@@ -32,12 +36,20 @@ struct Served {
     longest: u64,
 }
 
+/// What a load came to.
+struct Outcomes {
+    served: Vec<Served>,
+    measured: Measured,
+    violations: Vec<Violation>,
+}
+
 const READS: Stream = Stream { op: Operation::Read, pattern: Pattern::Sequential, sectors: 256, depth: 4 };
 const WRITES: Stream = Stream { op: Operation::Write, pattern: Pattern::Random, sectors: 8, depth: 32 };
 
 /// A disk under streams that replace each request as it completes.
 struct Loaded {
     disk: Box<dyn Disk>,
+    watch: MetricsAndCheckers,
     streams: Vec<Stream>,
     next: Vec<u64>,
     /// Stream and time of submission, by tag.
@@ -49,25 +61,26 @@ struct Loaded {
 }
 
 impl Loaded {
-    fn new(elevator: &str, device: &str, streams: &[Stream]) -> Loaded {
-        let device = goodness_device::by_name(device, Seed(1)).expect("a device");
+    fn new(elevator: &str, device: Box<dyn Device>, streams: &[Stream], seed: u64) -> Loaded {
+        let disk = by_name(elevator, &QueueOptions::default(), device).expect("a disk");
         Loaded {
-            disk: by_name(elevator, &QueueOptions::default(), device).expect("a disk"),
+            watch: MetricsAndCheckers::new(1, Time::ZERO, &[]).with_age_limits(vec![disk.device().age_limit]),
+            disk,
             streams: streams.to_vec(),
-            next: (0..streams.len() as u64).map(|number| number << 24).collect(),
+            next: vec![0; streams.len()],
             sent: Vec::new(),
             is_done: Vec::new(),
             served: vec![Served::default(); streams.len()],
-            rng: Seed(5).rng(),
-            out: Out::default(),
+            rng: Seed(seed).rng(),
+            out: Out::with_events(),
         }
     }
 
     fn submit(&mut self, now: u64, number: usize) {
         let Stream { op, pattern, sectors, .. } = self.streams[number];
-        let size = u64::from(sectors);
+        let size = u64::from(sectors.max(1));
         let sector = match pattern {
-            Pattern::Sequential => self.next[number],
+            Pattern::Sequential => self.next[number] % (self.disk.facts().sectors / size * size),
             Pattern::Random => self.rng.below(self.disk.facts().sectors / size) * size,
         };
         self.next[number] = sector + size;
@@ -81,6 +94,7 @@ impl Loaded {
 
     /// Submits the successor of each request that is done.
     fn replace(&mut self, now: u64) {
+        self.check(now);
         while !self.out.outcomes.is_empty() {
             let outcomes = std::mem::take(&mut self.out.outcomes);
             for outcome in outcomes {
@@ -91,33 +105,142 @@ impl Loaded {
                 (served.done, served.longest) = (served.done + 1, served.longest.max(now - since));
                 self.submit(now, number);
             }
+            self.check(now);
         }
     }
 
-    fn run(mut self, until: u64) -> Vec<Served> {
+    fn check(&mut self, now: u64) {
+        let events = self.out.events.iter_mut().flat_map(|events| events.drain(..));
+        events.for_each(|event| self.watch.observe(Time(now), &Event::Io(event)));
+    }
+
+    /// Runs to time `until`, or until so many requests are done.
+    fn run(mut self, until: u64, most: u64) -> Outcomes {
         for number in 0..self.streams.len() {
             (0..self.streams[number].depth).for_each(|_| self.submit(0, number));
         }
         self.replace(0);
-        while self.disk.next_event().0 <= until {
-            let now = self.disk.next_event();
-            self.disk.advance(now, &mut self.out);
-            self.replace(now.0);
+        let mut now = 0;
+        while self.disk.next_event().0 <= until && self.served.iter().map(|it| it.done).sum::<u64>() < most {
+            now = self.disk.next_event().0;
+            self.disk.advance(Time(now), &mut self.out);
+            self.replace(now);
         }
         for ((number, since), _) in self.sent.iter().zip(&self.is_done).filter(|(_, is_done)| !**is_done) {
             let served = &mut self.served[*number];
-            served.longest = served.longest.max(until - since);
+            served.longest = served.longest.max(now - since);
         }
-        self.served
+        let (measured, checked) = self.watch.finish(Time(now), Ending::Horizon);
+        Outcomes { served: self.served, measured, violations: checked.violations }
     }
+}
+
+fn device(name: &str) -> Box<dyn Device> {
+    goodness_device::by_name(name, Seed(1)).expect("a device")
 }
 
 #[test]
 fn sequential_reads_and_random_writes_both_go_on_beside_a_full_write_cache() {
     for about in goodness_elevators::ALL {
-        let served = Loaded::new(about.name, "sata-7200-4tb", &[READS, WRITES]).run(4000 * MS);
+        let loaded = Loaded::new(about.name, device("sata-7200-4tb"), &[READS, WRITES], 1);
+        let Outcomes { served, violations, .. } = loaded.run(4000 * MS, u64::MAX);
         let [reads, writes] = served[..] else { panic!("two streams") };
         assert!(4 * reads.done >= reads.done + writes.done, "{}: {reads:?} beside {writes:?}", about.name);
         assert!(reads.longest.max(writes.longest) < 10 * AGE_LIMIT, "{}: {reads:?} beside {writes:?}", about.name);
+        assert_eq!(violations, [], "{}", about.name);
+    }
+}
+
+/// One to three streams, small and large, of every kind that a device has.
+fn draw(rng: &mut Rng, facts: DeviceFacts) -> Vec<Stream> {
+    // Without a volatile cache a flush completes at once.
+    let ops = if facts.volatile_cache { 4 } else { 3 };
+    let stream = |rng: &mut Rng| {
+        let op = [Operation::Read, Operation::Write, Operation::Write, Operation::Flush][rng.below(ops) as usize];
+        let pattern = if rng.below(2) == 0 { Pattern::Sequential } else { Pattern::Random };
+        let sectors = if op == Operation::Flush { 0 } else { [8, 8, 64, 256][rng.below(4) as usize] };
+        Stream { op, pattern, sectors, depth: [1, 4, 32][rng.below(3) as usize] }
+    };
+    let others = rng.below(3);
+    let mut streams = vec![Stream { op: Operation::Read, ..stream(rng) }];
+    streams[0].sectors = streams[0].sectors.max(8);
+    streams.extend((0..others).map(|_| stream(rng)));
+    streams
+}
+
+#[test]
+fn no_command_of_a_drawn_load_stays_too_long_in_any_device_under_any_elevator() {
+    let mut seed = 0;
+    for kind in goodness_device::DEVICES {
+        for about in goodness_elevators::ALL {
+            seed += 1;
+            let mut rng = Seed(seed).rng();
+            let device = device(kind.name);
+            let (streams, limit) = (draw(&mut rng, device.facts()), device.facts().age_limit);
+            let loaded = Loaded::new(about.name, device, &streams, seed);
+            let Outcomes { served, violations, .. } = loaded.run(15 * AGE_LIMIT, 600);
+            let context = format!("seed {seed}, {}, {}: {streams:?} {served:?} {limit:?}", kind.name, about.name);
+            assert_eq!(violations, [], "{context}");
+            assert!(served.iter().map(|it| it.done).sum::<u64>() > 0, "{context}");
+        }
+    }
+}
+
+/// Holds back reads while it has anything else: the planted fault.
+struct Starving {
+    inner: Box<dyn Device>,
+    others: Vec<RequestId>,
+    reads: Vec<(RequestId, Request)>,
+}
+
+impl Device for Starving {
+    fn facts(&self) -> DeviceFacts {
+        self.inner.facts()
+    }
+
+    fn start(&mut self, now: Time, id: RequestId, request: &Request) {
+        if request.op == Operation::Read {
+            return self.reads.push((id, *request));
+        }
+        self.others.push(id);
+        self.inner.start(now, id, request);
+    }
+
+    fn next_event(&self) -> Time {
+        self.inner.next_event()
+    }
+
+    fn advance(&mut self, now: Time, done: &mut Vec<RequestId>) {
+        self.inner.advance(now, done);
+        self.others.retain(|id| !done.contains(id));
+        if self.others.is_empty() {
+            self.reads.drain(..).for_each(|(id, request)| self.inner.start(now, id, &request));
+        }
+    }
+}
+
+#[test]
+fn a_device_that_starves_reads_is_found() {
+    for elevator in ["none", "mq-deadline", "noop"] {
+        let inner = device("sata-7200-4tb:depth=16");
+        let starving = Starving { inner, others: Vec::new(), reads: Vec::new() };
+        let Outcomes { served, violations, .. } =
+            Loaded::new(elevator, Box::new(starving), &[READS, WRITES], 1).run(15 * AGE_LIMIT, u64::MAX);
+        assert_eq!(served[0].done, 0, "{elevator}: {served:?}");
+        let found = violations.iter().find(|it| it.checker == "bounded_service");
+        assert!(found.is_some_and(|it| it.sentence.contains("times the age limit")), "{elevator}: {violations:?}");
+    }
+}
+
+#[test]
+fn a_disk_is_busy_all_the_time_and_as_deep_as_the_closed_load_on_it() {
+    for (name, elevator) in [("null:latency=1ms,depth=32", "none"), ("sata-7200-4tb", "mq-deadline"), ("nvme", "bfq")] {
+        for depth in [1, 4] {
+            let stream = Stream { pattern: Pattern::Random, sectors: 8, depth, ..READS };
+            let outcomes = Loaded::new(elevator, device(name), &[stream], 1).run(2000 * MS, 2000);
+            let value = |metric: &str| outcomes.measured.get(metric).value.unwrap_or(0.0);
+            let (busy, queue) = (value("disk_busy"), value("queue_depth"));
+            assert!((busy - 1.0).abs() < 1e-6 && (queue - depth as f64).abs() < 1e-6, "{name}: {busy} {queue}");
+        }
     }
 }

@@ -18,6 +18,9 @@ pub struct DeviceFacts {
     pub sectors_max: u32,
     /// True if a completed write may be lost on power failure, so that flushes and durable writes matter.
     pub volatile_cache: bool,
+    /// Age from which it serves a command before younger ones, or the time to serve a full queue if that is longer.
+    /// `None` if it is not known.
+    pub age_limit: Option<Span>,
 }
 
 /// A measured request with its service time.

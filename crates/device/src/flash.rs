@@ -40,6 +40,9 @@ use lun::{Lun, Ops};
 use mapping::Mapping;
 use settings::Geometry;
 
+/// Largest transfer of a command, in sectors.
+const SECTORS_MAX: u32 = 2560;
+
 /// A solid-state drive.
 #[derive(Debug)]
 pub struct Flash {
@@ -83,8 +86,9 @@ impl Flash {
             depth: settings.depth as u32,
             queues: settings.queues as u16,
             rotational: false,
-            sectors_max: 2560,
+            sectors_max: SECTORS_MAX,
             volatile_cache: settings.volatile,
+            age_limit: Some(settings.age_limit(SECTORS_MAX)),
         };
         Ok(Flash {
             settings: settings.clone(),

@@ -48,6 +48,7 @@ impl Null {
             rotational: false,
             sectors_max: 2560,
             volatile_cache: false,
+            age_limit: None,
         };
         Null { facts, latency: settings.latency, under_way: VecDeque::new() }
     }

@@ -6,8 +6,15 @@ use goodness_core::{Device, DeviceFacts, Operation, Request, RequestId, Seed, Sp
 use goodness_device::{Recorded, Service};
 use rig::{Record, closed_loop, request};
 
-const FACTS: DeviceFacts =
-    DeviceFacts { sectors: 1 << 20, depth: 32, queues: 1, rotational: false, sectors_max: 2560, volatile_cache: false };
+const FACTS: DeviceFacts = DeviceFacts {
+    sectors: 1 << 20,
+    depth: 32,
+    queues: 1,
+    rotational: false,
+    sectors_max: 2560,
+    volatile_cache: false,
+    age_limit: None,
+};
 
 fn seen(op: Operation, sectors: u32, is_sequential: bool, us: u64) -> Service {
     Service { op, sectors, is_sequential, span: Span::from_us(us) }

@@ -87,6 +87,9 @@ pub fn run(trial: Trial) -> Result<Run, Fault> {
     if let Some(limit) = policy.entry().watchdog {
         watch = watch.with_watchdog(limit, &subjects);
     }
+    if let Some(storage) = &disks {
+        watch = watch.with_age_limits(storage.disks().iter().map(|disk| disk.device().age_limit).collect());
+    }
     if !policy.entry().about.needs.timer {
         watch = watch.with_forgotten(FORGOTTEN);
     }

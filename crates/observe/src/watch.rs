@@ -108,6 +108,13 @@ impl<const MEASURE: bool> Watch<MEASURE, true> {
         self
     }
 
+    /// Makes it a violation if a command stays in a device longer than ten times the device's age limit. By disk.
+    #[must_use]
+    pub fn with_age_limits(mut self, age_limits: Vec<Option<Span>>) -> Self {
+        self.rules.service.age_limits = age_limits;
+        self
+    }
+
     /// Makes it a violation if a CPU idles longer than `tolerance` without a break while a task waits that may run
     /// there.
     #[must_use]

@@ -172,6 +172,7 @@ fn one(lab: &Lab, elevator: &str, model: &Model, seed: Seed) -> Result<Load, Str
         rotational: model.rotational,
         sectors_max: 2560,
         volatile_cache: false,
+        age_limit: None,
     };
     let device = model.device(facts, seed.stream("device", 0))?;
     let requests = Some(if elevator == "none" { TAGS } else { REQUESTS });

@@ -12,8 +12,15 @@ pub struct Unruly {
 
 impl Unruly {
     pub fn new(depth: u32, queues: u16, slowest: u64, seed: Seed) -> Unruly {
-        let facts =
-            DeviceFacts { sectors: 1 << 16, depth, queues, rotational: true, sectors_max: 256, volatile_cache: true };
+        let facts = DeviceFacts {
+            sectors: 1 << 16,
+            depth,
+            queues,
+            rotational: true,
+            sectors_max: 256,
+            volatile_cache: true,
+            age_limit: None,
+        };
         Unruly { facts, rng: seed.rng(), slowest, under_way: Vec::new() }
     }
 }

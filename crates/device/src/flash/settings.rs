@@ -168,6 +168,26 @@ impl Settings {
     }
 }
 
+/// Least age limit. A choice: far above any operation of flash.
+const AGE_LIMIT_MIN: Span = Span::from_s(1);
+
+impl Settings {
+    /// Time to serve a full queue of the largest commands one after the other, each behind an erase; a second at least.
+    /// The drive works in order of readiness and has no other limit.
+    #[must_use]
+    pub fn age_limit(&self, sectors_max: u32) -> Span {
+        let bytes = u64::from(sectors_max) * SECTOR_BYTES;
+        let transfer = |rate: u64| bytes * 1000 / rate;
+        let rows = bytes.div_ceil(self.page).div_ceil(self.channels * self.luns);
+        let sense = self.read.max(self.read_upper).ns();
+        let paced = 1_000_000_000u64.checked_div(self.max_iops).unwrap_or(0);
+        let controller = self.command_large.max(self.write_command).ns() + paced;
+        let array = rows * (sense + self.program.ns()) + self.erase.ns();
+        let command = controller + transfer(self.channel_rate) + transfer(self.interface_rate) + array;
+        Span(command.saturating_mul(self.depth)).max(AGE_LIMIT_MIN)
+    }
+}
+
 /// Most mapping units of flash: the tables take 8 bytes each.
 const PLACES_MAX: u64 = 1 << 29;
 /// Blocks of flash.

@@ -96,20 +96,21 @@ impl Hdd {
         let p = &parameters;
         let geometry = Geometry::new(p.heads, p.order, &p.zones, p.sectors);
         let depth = p.depth as usize;
-        let facts = DeviceFacts {
-            sectors: geometry.sectors(),
-            depth: p.depth,
-            queues: 1,
-            rotational: true,
-            sectors_max: p.sectors_max,
-            volatile_cache: p.write_extents > 0,
-        };
         let mechanics = Mechanics {
             seeks: SeekTimes::new(&p.curve, geometry.cylinders()),
             geometry,
             revolution: p.revolution_ps,
             head_switch: p.head_switch.ns(),
             write_settle: p.write_settle.ns(),
+        };
+        let facts = DeviceFacts {
+            sectors: mechanics.geometry.sectors(),
+            depth: p.depth,
+            queues: 1,
+            rotational: true,
+            sectors_max: p.sectors_max,
+            volatile_cache: p.write_extents > 0,
+            age_limit: Some(p.age_limit.max(p.full_queue(&mechanics))),
         };
         Hdd {
             facts,

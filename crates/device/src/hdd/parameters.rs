@@ -1,6 +1,7 @@
 //! Parameters of a drive, and the settings that can change them.
 
 use super::geometry::{Order, Zone};
+use super::mechanics::Mechanics;
 use super::queue::Policy;
 use super::seek::{Curve, smooth};
 use goodness_core::Span;
@@ -170,6 +171,19 @@ impl Parameters {
         self.bus = settings.bus.unwrap_or(self.bus);
         self.write_settle = settings.write_settle.unwrap_or(self.write_settle);
         Ok(self)
+    }
+
+    /// Time to serve a full queue of the largest commands, each at the other end of the disk. Early writes wait beside
+    /// the queue; a quarter of them is enough for a limit of which flushes may take several.
+    pub(super) fn full_queue(&self, mechanics: &Mechanics) -> Span {
+        let seek =
+            mechanics.seeks.ns(mechanics.geometry.cylinders() - 1) + self.head_switch.ns() + self.write_settle.ns();
+        let slots = self.zones.iter().map(|zone| zone.sectors).min().unwrap_or(1).max(1);
+        let turns = 2 + u64::from(self.sectors_max.div_ceil(slots));
+        let bus = self.bus.ns() * u64::from(self.sectors_max);
+        let access = seek + turns * (self.revolution_ps / 1000) + bus;
+        let commands = self.depth.max(self.write_extents.div_ceil(4));
+        Span(access.saturating_mul(commands.into()))
     }
 
     /// The value of each `auto` setting for this drive, as it would be typed.

@@ -11,6 +11,7 @@ use goodness_work::models::{BuiltIn, WORKLOADS};
 use goodness_work::rtapp::{self, RtApp};
 use goodness_work::text_file;
 use sha2::{Digest, Sha256};
+use std::path::Path;
 
 /// A built-in workload, with settings.
 pub(super) fn built_in(text: &str, options: &OpenOptions) -> Result<Work, Refusal> {
@@ -43,10 +44,20 @@ pub(super) fn fio_jobs(text: &str, options: &OpenOptions, watch: &Watch) -> Resu
     let content = read(text, watch)?;
     let device = options.device.clone().unwrap_or_else(|| fio::DEFAULT_DEVICE.into());
     let cost = options.io_cost.unwrap_or(fio::DEFAULT_COST);
-    let source = FioWork::read(text, &content, &fio::Options { device, cost }).map_err(Refusal::usage)?;
+    let folder = Path::new(text).parent().unwrap_or(Path::new(""));
+    let file = |name: &str| included(folder, name, watch);
+    let outside = fio::Outside { variable: &|name| std::env::var(name).ok(), file: &file };
+    let source = FioWork::read(text, &content, &fio::Options { device, cost }, &outside).map_err(Refusal::usage)?;
     let workload_notes = source.notes.clone();
     let work = Work::of(source, options.machine_or_ideal()?, about(InputKind::Fio, text, Some(&content)));
     Ok(Work { details: Details { workload_notes, ..Details::default() }, ..work })
+}
+
+/// The text of a file that a job file in `folder` includes: beside it, else where the program was called, as for fio.
+fn included(folder: &Path, name: &str, watch: &Watch) -> Result<String, String> {
+    let beside = folder.join(name);
+    let path = if beside.is_file() { beside } else { name.into() };
+    read(&path.to_string_lossy(), watch).map_err(|refusal| refusal.to_string())
 }
 
 fn about(kind: InputKind, name: &str, content: Option<&String>) -> model::Input {

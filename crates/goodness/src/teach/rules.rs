@@ -72,7 +72,7 @@ pub(super) fn tell(plan: &Plan, index: usize, jobs: &[Job], slices: &mut [Piece]
         let is_shared = made.about.needs.global_lock;
         Asked::around(made, cpus, Listener { said: listener, is_shared })
     });
-    plan.watch_one(index, plan.first, Beside { observer: None, around: Some(around) })?;
+    plan.watch_one(index, plan.first, Beside { around: Some(around), ..Beside::default() })?;
     let said = said.take();
     for slice in slices.iter_mut() {
         let is_its = |it: &&Said| it.at.0 == slice.start_ns && it.cpu == slice.cpu && it.picked.index() == slice.job;

@@ -174,6 +174,7 @@ mod tests {
             rotational: true,
             sectors_max: 1024,
             volatile_cache: true,
+            age_limit: None,
         };
         let mut host = Host::new("noop", facts, &QueueOptions::default(), 4).unwrap();
         let read = |tag, sector| Io { tag, ..Io::read(Submitter(0), sector, 8) };

@@ -316,6 +316,7 @@ impl Server {
             rotational: record.rotational != Some(false),
             sectors_max: SECTORS_MAX,
             volatile_cache: true,
+            age_limit: None,
         };
         let options = QueueOptions { sectors_max: SECTORS_MAX, ..QueueOptions::default() };
         let host = Host::new(&record.elevator, facts, &options, usize::from(record.tags));

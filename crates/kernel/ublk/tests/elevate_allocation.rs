@@ -57,6 +57,7 @@ fn after_warming_up_no_elevator_before_a_real_disk_allocates() {
         rotational: true,
         sectors_max: 1024,
         volatile_cache: true,
+        age_limit: None,
     };
     for about in goodness_elevators::ALL {
         let host = Host::new(about.name, facts, &QueueOptions::default(), TAGS as usize).unwrap();

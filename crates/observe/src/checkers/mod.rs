@@ -2,6 +2,7 @@
 //! share one [`Tracker`].
 
 mod affinity;
+mod bounded_service;
 mod bounded_wait;
 mod conservation;
 mod exit_final;
@@ -13,6 +14,7 @@ mod work_conserving;
 pub use bounded_wait::Wait;
 
 use crate::tracker::Tracker;
+use bounded_service::BoundedService;
 use bounded_wait::BoundedWait;
 use conservation::Conservation;
 use exit_final::ExitFinal;
@@ -39,6 +41,7 @@ pub const CHECKERS: &[Invariant] = &[
     affinity::INVARIANT,
     exit_final::INVARIANT,
     once_per_request::INVARIANT,
+    bounded_service::INVARIANT,
     bounded_wait::INVARIANT,
     work_conserving::INVARIANT,
 ];
@@ -123,6 +126,7 @@ pub(crate) struct Rules {
     exits: ExitFinal,
     /// Created at the first I/O event.
     requests: Option<Box<OncePerRequest>>,
+    pub service: BoundedService,
     pub waits: BoundedWait,
     pub idling: WorkConserving,
     pub forgotten: Forgotten,
@@ -138,6 +142,7 @@ impl Rules {
             conservation: Conservation::new(cpus),
             exits: ExitFinal::default(),
             requests: None,
+            service: BoundedService::default(),
             waits: BoundedWait::default(),
             idling: WorkConserving::default(),
             forgotten: Forgotten::new(cpus),
@@ -285,6 +290,8 @@ impl Rules {
     pub fn io(&mut self, at: Time, event: &IoEvent) {
         let wrong = self.requests.get_or_insert_default().observe(event);
         self.found.enter(&once_per_request::INVARIANT, at, wrong);
+        let late = self.service.observe(at, event);
+        self.found.enter(&bounded_service::INVARIANT, at, late);
     }
 
     /// Ends the run at `end`.
@@ -297,6 +304,7 @@ impl Rules {
         self.found.enter(&no_lost_task::INVARIANT, end, lost);
         let unfinished = self.requests.as_ref().and_then(|requests| requests.at_end(ending == Ending::Quiet));
         self.found.enter(&once_per_request::INVARIANT, end, unfinished);
+        self.found.enter(&bounded_service::INVARIANT, end, self.service.at_end(end));
         self.found.enter(&conservation::INVARIANT, end, self.conservation.at_end(end, tracker));
         self.found.enter(&bounded_wait::INVARIANT, end, self.waits.at_end(end, tracker));
         let idled = self.idling.changed(end, tracker.idles_while_queued().map(|_| false));

@@ -114,6 +114,10 @@ pub const METRICS: &[About] = metrics!(@ []
     "starved", "1", Lower, "Requests that waited longer than a second to be dispatched, or were not dispatched at all.";
     "disk_held", "1", Neither, "Share of the disks' time in which requests waited and the disk had none: plugged, \
         anticipated, idled for.";
+    "disk_busy", "1", Neither, "Share of the disks' time in which the disk had a request to serve.";
+    "queue_depth", "1", Neither, "Mean number of requests that a disk has or that wait for it, over time and disks.";
+    "cpu_busy", "1", Neither, "Share of the CPU time in which a task ran or the scheduler worked, interrupts on idle \
+        CPUs included.";
     "utilisation", "1", Neither, "Share of the CPU time in which CPUs were not idle.";
 );
 

@@ -1,6 +1,7 @@
 //! Block I/O: latency, rates, seeks, merges; in total and per task.
 
 use super::Window;
+use super::disk_load::DiskLoad;
 use super::measured::{TaskIo, Values};
 use crate::histogram::Histogram;
 use goodness_core::{IoEvent, IoStage, Operation, SECTOR_BYTES, Span, TaskId, Time};
@@ -8,34 +9,6 @@ use goodness_core::{IoEvent, IoStage, Operation, SECTOR_BYTES, Span, TaskId, Tim
 /// A request that waited longer than this for its device counts as starved. A choice: longer than the read deadline of
 /// Linux's deadline elevators by a factor of two.
 const STARVED: Span = Span::from_s(1);
-
-/// Requests of a disk: waiting and in flight. The disk is held idle while some wait and none is in flight.
-#[derive(Clone, Copy, Debug, Default)]
-struct Holding {
-    waiting: u32,
-    in_flight: u32,
-    since: Time,
-}
-
-impl Holding {
-    /// Follows a request to its next stage. Returns the time the disk was idling on purpose until then.
-    fn observe(&mut self, at: Time, event: &IoEvent) -> Span {
-        let held = if self.waiting > 0 && self.in_flight == 0 { at.since(self.since) } else { Span::ZERO };
-        self.since = at;
-        match event.stage {
-            IoStage::Inserted => self.waiting += 1,
-            IoStage::Absorbed => self.waiting = self.waiting.saturating_sub(1),
-            IoStage::Issued => {
-                // A flush goes to the device unseen by the elevator.
-                self.waiting = self.waiting.saturating_sub(u32::from(event.op != Operation::Flush));
-                self.in_flight += 1;
-            }
-            IoStage::Completed => self.in_flight = self.in_flight.saturating_sub(1),
-            _ => {}
-        }
-        held
-    }
-}
 
 /// The I/O of a run.
 #[derive(Clone, Debug, Default)]
@@ -52,15 +25,15 @@ pub(super) struct IoMeasures {
     heads: Vec<u64>,
     /// Arrival time of each request that is not dispatched, by disk and request.
     waiting: Vec<Vec<Time>>,
-    holdings: Vec<Holding>,
-    held: Span,
+    load: DiskLoad,
     tasks: Vec<TaskIo>,
 }
 
 impl IoMeasures {
-    /// Handles an event; `measuring` is false during the warm-up.
-    pub fn observe(&mut self, at: Time, event: &IoEvent, measuring: bool) {
-        self.hold(at, event, measuring);
+    /// Handles an event; `from` is the end of the warm-up.
+    pub fn observe(&mut self, at: Time, from: Time, event: &IoEvent) {
+        let measuring = at > from;
+        self.load.observe(at, from, event);
         match event.stage {
             IoStage::Inserted => *self.waiting(event) = at,
             IoStage::Absorbed => *self.waiting(event) = Time::NEVER,
@@ -81,17 +54,6 @@ impl IoMeasures {
             of_disk.resize(request + 1, Time::NEVER);
         }
         &mut of_disk[request]
-    }
-
-    fn hold(&mut self, at: Time, event: &IoEvent, measuring: bool) {
-        let disk = usize::from(event.disk.0);
-        if self.holdings.len() <= disk {
-            self.holdings.resize(disk + 1, Holding::default());
-        }
-        let held = self.holdings[disk].observe(at, event);
-        if measuring {
-            self.held += held;
-        }
     }
 
     fn issued(&mut self, event: &IoEvent, measuring: bool) {
@@ -129,7 +91,8 @@ impl IoMeasures {
     }
 
     /// Enters the results. Work without I/O has none, rather than rates of 0.
-    pub fn report(&self, window: Window, values: &mut Values) {
+    pub fn report(&mut self, window: Window, values: &mut Values) {
+        self.load.report(window, values);
         values.set_distribution("io_latency", &self.latency);
         values.set_distribution("io_read_latency", &self.reads);
         values.set_distribution("io_write_latency", &self.writes);
@@ -137,8 +100,6 @@ impl IoMeasures {
         let per_second = |count: u64| (done > 0 && window.length() > 0.0).then(|| count as f64 * 1e9 / window.length());
         values.set("iops", per_second(done), done);
         values.set("bandwidth", per_second(self.bytes), done);
-        let time = window.length() * self.holdings.len() as f64;
-        values.set("disk_held", (done > 0 && time > 0.0).then(|| self.held.ns() as f64 / time), done);
         let of_issued = |sum: u64| (self.issued > 0).then(|| sum as f64 / self.issued as f64);
         values.set("seek_distance", of_issued(self.distance), self.issued);
         values.set("merges", (done > 0).then_some(self.merges as f64), self.merges);
@@ -182,7 +143,7 @@ mod tests {
         }
     }
 
-    fn values(io: &IoMeasures) -> impl Fn(&str) -> Option<f64> + use<> {
+    fn values(io: &mut IoMeasures) -> impl Fn(&str) -> Option<f64> + use<> {
         let mut values = Values::default();
         io.report(Window { from: Time::ZERO, to: Time(2_000_000_000) }, &mut values);
         let list = values.entered().to_vec();
@@ -192,13 +153,13 @@ mod tests {
     #[test]
     fn rates_latencies_and_seeks_are_of_what_was_done() {
         let mut io = IoMeasures::default();
-        io.observe(Time(1), &event(IoStage::Issued, Operation::Read, 100, Span::ZERO), false);
-        io.observe(Time(1), &event(IoStage::Issued, Operation::Read, 208, Span::from_ms(1)), true);
-        io.observe(Time(1), &event(IoStage::Issued, Operation::Write, 116, Span::from_s(2)), true);
-        io.observe(Time(1), &event(IoStage::Done, Operation::Read, 208, Span::from_ms(3)), true);
-        io.observe(Time(1), &event(IoStage::Done, Operation::Write, 116, Span::from_ms(5)), true);
-        io.observe(Time(1), &event(IoStage::BackMerged, Operation::Write, 124, Span::ZERO), true);
-        let value = values(&io);
+        io.observe(Time(0), Time(0), &event(IoStage::Issued, Operation::Read, 100, Span::ZERO));
+        io.observe(Time(1), Time(0), &event(IoStage::Issued, Operation::Read, 208, Span::from_ms(1)));
+        io.observe(Time(1), Time(0), &event(IoStage::Issued, Operation::Write, 116, Span::from_s(2)));
+        io.observe(Time(1), Time(0), &event(IoStage::Done, Operation::Read, 208, Span::from_ms(3)));
+        io.observe(Time(1), Time(0), &event(IoStage::Done, Operation::Write, 116, Span::from_ms(5)));
+        io.observe(Time(1), Time(0), &event(IoStage::BackMerged, Operation::Write, 124, Span::ZERO));
+        let value = values(&mut io);
         assert_eq!(value("iops"), Some(1.0));
         assert_eq!(value("bandwidth"), Some(4096.0));
         assert_eq!(value("seek_distance"), Some(100.0), "from 108 to 208 and from 216 to 116");
@@ -213,34 +174,16 @@ mod tests {
     #[test]
     fn a_request_that_never_goes_out_is_starved_too() {
         let mut io = IoMeasures::default();
-        io.observe(Time(1), &event(IoStage::Inserted, Operation::Read, 8, Span::ZERO), true);
-        assert_eq!(values(&io)("starved"), Some(1.0), "it waits for two seconds less a nanosecond");
-        io.observe(Time(2), &event(IoStage::Absorbed, Operation::Read, 8, Span::ZERO), true);
-        assert_eq!(values(&io)("starved"), None);
-    }
-
-    #[test]
-    fn a_disk_is_held_while_requests_wait_and_it_has_none() {
-        let mut io = IoMeasures::default();
-        for (ms, stage) in [
-            (100, IoStage::Inserted),
-            (150, IoStage::Inserted),
-            (200, IoStage::Issued),
-            (600, IoStage::Completed),
-            (700, IoStage::Issued),
-            (900, IoStage::Completed),
-            (1800, IoStage::Done),
-        ] {
-            io.observe(Time(ms * 1_000_000), &event(stage, Operation::Read, 0, Span::ZERO), true);
-        }
-        // Disk 1 of two, over 2 s: from 100 to 200 and from 600 to 700 ms.
-        assert_eq!(values(&io)("disk_held"), Some(0.05));
+        io.observe(Time(1), Time(0), &event(IoStage::Inserted, Operation::Read, 8, Span::ZERO));
+        assert_eq!(values(&mut io)("starved"), Some(1.0), "it waits for two seconds less a nanosecond");
+        io.observe(Time(2), Time(0), &event(IoStage::Absorbed, Operation::Read, 8, Span::ZERO));
+        assert_eq!(values(&mut io)("starved"), None);
     }
 
     #[test]
     fn work_without_io_has_no_rates() {
-        let value = values(&IoMeasures::default());
-        for name in ["iops", "bandwidth", "seek_distance", "merges", "starved", "disk_held", "io_latency_mean"] {
+        let value = values(&mut IoMeasures::default());
+        for name in ["iops", "bandwidth", "seek_distance", "merges", "starved", "disk_busy", "io_latency_mean"] {
             assert_eq!(value(name), None, "{name}");
         }
     }

@@ -13,6 +13,7 @@
 
 mod about;
 mod completion;
+mod disk_load;
 mod fairness;
 mod idle;
 mod io;
@@ -234,7 +235,7 @@ impl Measures {
 
     /// Block I/O went one station on.
     pub fn io(&mut self, at: Time, event: &IoEvent) {
-        self.io.get_or_insert_default().observe(at, event, self.measuring);
+        self.io.get_or_insert_default().observe(at, self.from, event);
     }
 
     /// Ends the run at `end`.
@@ -249,13 +250,13 @@ impl Measures {
         switches::report(tracker, &mut values);
         self.queues.report(end, &mut values);
         self.idle.report(window, &mut values);
-        usage::report(window, tracker, &mut values);
+        usage::report(window, tracker, self.overhead.on_idle(), &mut values);
         self.overhead.report(usage::busy(tracker), &mut values);
         self.fairness.report(tracker, &mut values);
         self.completion.report(window, tracker, &mut values);
         waiting_time::report(window, tracker, &mut values);
         self.response.report(&mut values);
-        let io = self.io.take().unwrap_or_default();
+        let mut io = self.io.take().unwrap_or_default();
         io.report(window, &mut values);
         Measured {
             window,

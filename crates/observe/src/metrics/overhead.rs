@@ -26,6 +26,11 @@ impl SchedulerTime {
         self.by_kind
     }
 
+    /// CPU time that was spent while no task ran.
+    pub fn on_idle(&self) -> Span {
+        self.on_idle
+    }
+
     /// Reports the results. `in_slices` is the CPU time of all tasks, ns.
     pub fn report(&self, in_slices: f64, values: &mut Values) {
         let of_scheduler = || Overhead::ALL.into_iter().filter(|kind| *kind != Overhead::Spin);

@@ -5,7 +5,7 @@ const STATISTICS: [(&str, &str); 6] =
     [("_mean", "mean"), ("_p50", "median"), ("_p95", "p95"), ("_p99", "p99"), ("_p999", "p99.9"), ("_max", "largest")];
 
 /// Quantities whose name is not that of people, with underscores.
-const QUANTITIES: [(&str, &str); 14] = [
+const QUANTITIES: [(&str, &str); 17] = [
     ("wakeup_latency", "wake-up latency"),
     ("io_latency", "I/O latency"),
     ("io_read_latency", "read latency"),
@@ -20,6 +20,9 @@ const QUANTITIES: [(&str, &str); 14] = [
     ("idle_while_queued", "idle time while tasks waited"),
     ("starved", "starved requests"),
     ("disk_held", "time the disk was held back"),
+    ("disk_busy", "time the disk was busy"),
+    ("queue_depth", "requests outstanding at a disk"),
+    ("cpu_busy", "time the CPUs were busy"),
 ];
 
 /// The name of a metric for people, in lower case. Works for metrics that are not registered, too.

@@ -238,6 +238,7 @@ impl Seen {
             rotational: sum >= count * u128::from(TURNS_NS) && count > 0,
             sectors_max: self.largest.max(COMMAND),
             volatile_cache: self.flushes,
+            age_limit: None,
         };
         Some((DeviceSample { facts, speeds: speeds.speeds.clone(), lags: Vec::new(), services }, speeds))
     }

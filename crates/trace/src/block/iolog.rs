@@ -7,7 +7,8 @@
 //! /dev/sda wait 250 0          waits have no place here
 //! ```
 //!
-//! A wait names the µs since the wait before it; below 100 fio does not wait. Each file counts as a disk of its own.
+//! A wait names the µs since the wait before it; below 100 fio does not wait. Names
+//! below `/dev` are disks. All other files lie on one disk, each 4 GiB behind the one before: the log has no places.
 
 use super::fields::{exactly, whole, words};
 use super::format::{BlockFormat, Reads};
@@ -15,7 +16,7 @@ use super::record::{BlockFlags, BlockRecord, Extent};
 use super::source::Carries;
 use super::text::{Fault, LineContext, TextFormat};
 use crate::repairs::Repair;
-use goodness_core::{Operation, Time};
+use goodness_core::{DiskId, Operation, Time};
 
 pub(crate) const FORMAT: BlockFormat = BlockFormat {
     name: "fio-iolog",
@@ -23,9 +24,18 @@ pub(crate) const FORMAT: BlockFormat = BlockFormat {
     carries: Carries { stages: false, completions: false, processes: false, flags: false },
     how_to_record: "fio --write_iolog=FILE JOBFILE",
     from_first: false,
-    reads: Reads::Text { recognises, make: || Box::new(Iolog { version: Version::Unknown, now: 0 }) },
+    reads: Reads::Text {
+        recognises,
+        make: || Box::new(Iolog { version: Version::Unknown, now: 0, files: Vec::new() }),
+    },
 };
 
+/// Name of the disk of all files.
+const FILES: &[u8] = b"files";
+/// Room of each file there. A choice: 16 files fit onto a flash drive; what is beyond lies in the next one's room.
+const FILE_ROOM: u64 = 4 << 30;
+/// Most files of a log.
+const FILES_MAX: usize = 1 << 12;
 /// Waits below this many µs are none.
 const WAIT_MIN_US: u64 = 100;
 
@@ -40,6 +50,8 @@ struct Iolog {
     version: Version,
     /// Version 2: current time from the waits so far, in ns.
     now: u64,
+    /// Names of the files that lie on one disk, by their place there.
+    files: Vec<Vec<u8>>,
 }
 
 fn recognises(line: &[u8]) -> bool {
@@ -69,13 +81,14 @@ impl TextFormat for Iolog {
         let (file, action) = (words.next(), words.next());
         let (Some(file), Some(action)) = (file, action) else { return Err(Fault::Left(Repair::UnreadableLine)) };
         if matches!(action, b"add" | b"open" | b"close") {
-            return cx.disk(file).map(|_| None);
+            return self.place(cx, file).map(|_| None);
         }
         let Some([offset, length]) = exactly(words) else { return Err(Fault::Left(Repair::UnreadableLine)) };
         if action == b"wait" {
             return self.wait(offset).map(|()| None);
         }
-        io(cx, at, file, action, [offset, length]).map(Some)
+        let place = self.place(cx, file)?;
+        io(cx, at, place, action, [offset, length]).map(Some)
     }
 }
 
@@ -102,6 +115,22 @@ impl Iolog {
         Ok(())
     }
 
+    /// The disk of `file`, and the byte at which it begins there.
+    fn place(&mut self, cx: &mut LineContext, file: &[u8]) -> Result<(DiskId, u64), Fault> {
+        if file.starts_with(b"/dev/") {
+            return cx.disk(file).map(|disk| (disk, 0));
+        }
+        let number = match self.files.iter().position(|known| known == file) {
+            Some(number) => number,
+            None if self.files.len() == FILES_MAX => return Err(Fault::Left(Repair::UnreadableLine)),
+            None => {
+                self.files.push(file.to_vec());
+                self.files.len() - 1
+            }
+        };
+        cx.disk(FILES).map(|disk| (disk, number as u64 * FILE_ROOM))
+    }
+
     fn wait(&mut self, us: &[u8]) -> Result<(), Fault> {
         if self.version == Version::Three {
             return Err(Fault::Left(Repair::UnreadableLine));
@@ -126,7 +155,13 @@ fn time(us: &[u8]) -> Result<u64, Fault> {
     whole(us).and_then(|us| us.checked_mul(1_000)).ok_or(Fault::Left(Repair::ImpossibleTime))
 }
 
-fn io(cx: &mut LineContext, at: u64, file: &[u8], action: &[u8], place: [&[u8]; 2]) -> Result<BlockRecord, Fault> {
+fn io(
+    cx: &mut LineContext,
+    at: u64,
+    (disk, begins): (DiskId, u64),
+    action: &[u8],
+    place: [&[u8]; 2],
+) -> Result<BlockRecord, Fault> {
     let op = match action {
         b"read" => Operation::Read,
         b"write" => Operation::Write,
@@ -135,12 +170,11 @@ fn io(cx: &mut LineContext, at: u64, file: &[u8], action: &[u8], place: [&[u8]; 
         _ => return Err(Fault::Left(Repair::UnreadableLine)),
     };
     let [Some(offset), Some(length)] = place.map(whole) else { return Err(Fault::Left(Repair::UnreadableLine)) };
-    let disk = cx.disk(file)?;
     if op == Operation::Flush {
         let flush = BlockRecord::queue(Time(at), disk, op, 0, 0);
         return Ok(BlockRecord { flags: BlockFlags::SYNC, ..flush });
     }
-    let extent = cx.extent(Extent::of_bytes(offset, length))?;
+    let extent = cx.extent(Extent::of_bytes(offset.saturating_add(begins), length))?;
     Ok(BlockRecord::queue(Time(at), disk, op, extent.sector, extent.sectors))
 }
 
@@ -182,6 +216,17 @@ mod tests {
         let count = |kind| about.repairs.of(kind).count;
         assert_eq!((count(Repair::UnreadableLine), count(Repair::TruncatedEnd)), (1, 1));
         assert_eq!((count(Repair::ImpossibleTime), count(Repair::ImpossibleExtent)), (2, 1));
+    }
+
+    #[test]
+    fn files_share_one_disk_and_devices_are_disks_of_their_own() {
+        let text = "fio version 3 iolog\n0 a.0 add\n0 a.1 add\n1 a.1 read 4096 512\n2 a.0 read 4096 512\n\
+                    3 /dev/sda read 4096 512\n";
+        let (records, about) = read_text(text);
+        let places: Vec<(u16, u64)> = records.iter().map(|record| (record.disk.0, record.sector)).collect();
+        assert_eq!(places, [(0, FILE_ROOM / 512 + 8), (0, 8), (1, 8)]);
+        let names = [0, 1].map(|disk| about.disks.name(DiskId(disk)));
+        assert_eq!(names, [Some("files"), Some("/dev/sda")]);
     }
 
     #[test]

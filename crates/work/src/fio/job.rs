@@ -1,5 +1,6 @@
 //! One job with typed options.
 
+use super::distribution::Distribution;
 use super::units::Amount;
 use goodness_core::{IoPriority, Span};
 
@@ -197,6 +198,49 @@ pub struct FioJob {
     pub chance: Chance,
     /// True if offsets may repeat before all were used.
     pub no_map: bool,
+    /// Distribution of random offsets.
+    pub distribution: Distribution,
+    /// Random offsets are multiples of this; 0 for the smallest size.
+    pub align: u64,
+    /// Sequential jobs go on behind the gap after so many bytes: the zone, and the gap.
+    pub strides: Option<(u64, u64)>,
+    /// Written data are read again.
+    pub verify: Option<Verify>,
+    /// Share of the I/Os of its flow.
+    pub flow: Option<Flow>,
+    /// Jobs that end when it ends.
+    pub ends: Ends,
+}
+
+/// When written data are read again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verify {
+    /// When all is written.
+    AtEnd,
+    /// After so many writes.
+    After(u64),
+}
+
+/// Jobs of one flow do I/Os in proportion to their weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// Number of the flow.
+    pub id: u64,
+    /// Weight.
+    pub weight: u64,
+    /// Pause of a job that is ahead.
+    pub sleep: Span,
+}
+
+/// Jobs that end when a job ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ends {
+    /// None.
+    Itself,
+    /// Those of its wave.
+    Wave,
+    /// All, of later waves too.
+    All,
 }
 
 impl FioJob {
@@ -241,6 +285,12 @@ impl FioJob {
             start_delay: Span::ZERO,
             chance: Chance { seed: None, places_repeat: true, all_repeats: false },
             no_map: false,
+            distribution: Distribution::Uniform,
+            align: 0,
+            strides: None,
+            verify: None,
+            flow: None,
+            ends: Ends::Itself,
         }
     }
 
@@ -260,6 +310,6 @@ impl FioJob {
     #[must_use]
     pub fn block(&self) -> u64 {
         let used = self.sizes.iter().zip(self.does()).filter(|(_, does)| *does);
-        used.map(|(sizes, _)| sizes.min()).min().unwrap_or(1)
+        used.map(|(sizes, _)| sizes.min()).min().unwrap_or(1).max(self.align)
     }
 }

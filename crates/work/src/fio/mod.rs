@@ -2,13 +2,15 @@
 //!
 //! Source: the manual of fio 3 and the fact sheet on block I/O, section 13. [`coverage`] lists option by option what is
 //! honoured. Departures from fio: chance is this program's own (equal seeds do not give fio's places), a job's `size`
-//! is that of the disk unless given, variables and `include` are not replaced. An option fio does not know is refused
-//! with the nearest, one that would change the load and is not honoured is refused too.
+//! is that of the disk unless given. An option fio does not know is refused with the nearest, one that would change the
+//! load and is not honoured is refused too.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`coverage`] | every option |
 //! | `ini` | sections and lines |
+//! | `distribution` | random offsets by zipf, pareto, normal, zones |
+//! | `gathered` | options that mean something only together |
 //! | `units` | sizes, times, values for three directions |
 //! | `options` | one option after the other makes a job |
 //! | `job` | [`FioJob`] |
@@ -16,10 +18,14 @@
 //! | `region` | the job's part of a file |
 //! | `map` | which places were used |
 //! | `work` | [`FioWork`]: all jobs as tasks on a disk |
+//! | `verifying` | which writes are read again |
+//! | `together` | jobs that end together or share a flow |
 //! | `wave` | how a wave of jobs waits for the one before (`stonewall`) |
 //! | `player` | the behaviour of a job |
 
 pub mod coverage;
+mod distribution;
+mod gathered;
 mod ini;
 mod job;
 mod map;
@@ -29,11 +35,17 @@ mod region;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod together;
 mod units;
+mod verifying;
 mod wave;
 mod work;
 
-pub use job::{Arrivals, Chance, Direction, Durability, Engine, FioJob, Pattern, Share, Sizes, Think};
+pub use distribution::Distribution;
+pub use ini::Outside;
+pub use job::{
+    Arrivals, Chance, Direction, Durability, Ends, Engine, FioJob, Flow, Pattern, Share, Sizes, Think, Verify,
+};
 pub use stream::{FioIo, FioOp, FioStream, Pause};
 pub use units::Amount;
 pub use work::{DEFAULT_COST, DEFAULT_DEVICE, FioWork, Options};
@@ -43,25 +55,25 @@ use options::Draft;
 /// Jobs of one file, clones counted.
 const JOBS_MAX: usize = 1 << 16;
 
-/// Parses the jobs of a file in order, clones one after the other; errors name the file as `file`.
+/// Parses the jobs of a file in order, clones one after the other; errors name the file as `file`. Variables and
+/// included files come from `outside`.
 ///
 /// # Errors
 /// One sentence with file, line and remedy.
-pub fn read(file: &str, text: &str) -> Result<Vec<FioJob>, String> {
-    let at = |line: usize, why: String| format!("{file}, line {line}: {why}");
-    let sections = ini::parse(text).map_err(|(line, why)| at(line, why))?;
+pub fn read(file: &str, text: &str, outside: &Outside) -> Result<Vec<FioJob>, String> {
+    let sections = ini::parse(file, text, outside)?;
     let mut global = Draft::new();
     let mut jobs: Vec<FioJob> = Vec::new();
-    let (mut wave, mut group, mut was_grouped) = (0, 0, false);
+    let (mut wave, mut group, mut was_grouped, mut was_waiting) = (0, 0, false, false);
     for section in &sections {
         let is_global = section.name == "global";
         let mut draft = global.clone();
         if !is_global {
             draft.job.name = section.name.clone();
-            draft.job.line = section.line;
+            draft.job.line = section.place.line;
         }
         for entry in &section.entries {
-            draft.take(entry).map_err(|why| at(entry.line, why))?;
+            draft.take(entry).map_err(|why| entry.place.says(&why))?;
         }
         if is_global {
             global = draft;
@@ -69,16 +81,17 @@ pub fn read(file: &str, text: &str) -> Result<Vec<FioJob>, String> {
         }
         // A job that others wait for begins a wave, unless it is the first of all.
         let is_later = !jobs.is_empty();
-        wave += u32::from(draft.stonewall && is_later);
+        let waits = waits_for_all(&draft, &jobs, was_waiting).map_err(|why| section.place.says(&why))?;
+        (was_waiting, wave) = (waits, wave + u32::from((draft.stonewall || waits) && is_later));
         let begins_group = draft.new_group || draft.stonewall || !(was_grouped && draft.group_reporting);
         group += u32::from(begins_group && is_later);
         was_grouped = draft.group_reporting;
         for clone in 0..draft.clones {
             if jobs.len() >= JOBS_MAX {
-                return Err(at(section.line, format!("with this job there are more than {JOBS_MAX}")));
+                return Err(section.place.says(&format!("with this job there are more than {JOBS_MAX}")));
             }
             draft.job.clone = clone as u32;
-            let mut job = draft.finish().map_err(|why| at(section.line, why))?;
+            let mut job = draft.finish().map_err(|why| section.place.says(&why))?;
             group += u32::from(clone > 0 && !draft.group_reporting);
             (job.number, job.wave, job.group) = (jobs.len() as u32, wave, group);
             jobs.push(job);
@@ -88,4 +101,21 @@ pub fn read(file: &str, text: &str) -> Result<Vec<FioJob>, String> {
         return Err(format!("{file}: there is no job; write [NAME] and its options"));
     }
     Ok(jobs)
+}
+
+/// True if a job begins when another has ended (`wait_for`). Waves allow that where the other is all of the last wave.
+/// `others_wait` tells that the job above waited.
+fn waits_for_all(draft: &Draft, above: &[FioJob], others_wait: bool) -> Result<bool, String> {
+    let Some(name) = &draft.wait_for else {
+        return if others_wait && !draft.stonewall {
+            Err("the job above has wait_for, and this one has not; write wait_for or stonewall".into())
+        } else {
+            Ok(false)
+        };
+    };
+    let Some(last) = above.last().map(|job| job.wave) else {
+        return Err(format!("wait_for: there is no job {name:?} above"));
+    };
+    let is_all = above.iter().filter(|job| job.wave == last).all(|job| job.name == *name);
+    if is_all { Ok(true) } else { Err(format!("wait_for={name} is honoured where {name} is the job right above")) }
 }

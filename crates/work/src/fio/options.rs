@@ -1,6 +1,8 @@
 //! Builds a job from its options, in order. Later ones override earlier ones.
 
 use super::coverage::{self, Coverage};
+use super::distribution::Distribution;
+use super::gathered::{Gathered, on_or_off};
 use super::ini::Entry;
 use super::job::{Arrivals, Direction, Durability, Engine, FioJob, Pattern, Share, Sizes};
 use super::units::{self, Kilo};
@@ -35,6 +37,9 @@ pub(super) struct Draft {
     class: Option<u64>,
     level: Option<u64>,
     kilo: Kilo,
+    gathered: Gathered,
+    /// The job that this one waits for, by its name.
+    pub wait_for: Option<String>,
 }
 
 impl Draft {
@@ -54,6 +59,8 @@ impl Draft {
             class: None,
             level: None,
             kilo: Kilo::Binary,
+            gathered: Gathered::default(),
+            wait_for: None,
         }
     }
 
@@ -69,6 +76,9 @@ impl Draft {
         }
         let value = entry.value.as_deref();
         if let Some(done) = self.switches(key.name, value) {
+            return done.map_err(|why| format!("{}: {why}", entry.key));
+        }
+        if let Some(done) = self.gathered.take(key.name, value, self.kilo) {
             return done.map_err(|why| format!("{}: {why}", entry.key));
         }
         let Some(value) = value.filter(|v| !v.is_empty()) else {
@@ -98,11 +108,10 @@ impl Draft {
             "norandommap" => &mut self.job.no_map,
             _ => return None,
         };
-        *place = match value {
-            None | Some("1" | "true") => true,
-            Some("0" | "false") => false,
-            Some(other) => return Some(Err(format!("{other:?} is neither 0 nor 1"))),
-        };
+        match on_or_off(value) {
+            Ok(value) => *place = value,
+            Err(why) => return Some(Err(why)),
+        }
         if name == "buffered" {
             self.job.direct = !is_on;
         }
@@ -124,12 +133,13 @@ impl Draft {
             "io_size" => units::amount(value, kilo).map(|a| job.io_size = Some(a)),
             "number_ios" => number(value).map(|n| job.number_ios = Some(n)),
             "loops" => number(value).map(|n| job.loops = n),
+            "blockalign" => block(value, kilo).map(|bytes| job.align = bytes),
             "offset" => units::amount(value, kilo).map(|a| job.offset = a),
             "offset_increment" => units::amount(value, kilo).map(|a| job.offset_increment = a),
             "kb_base" => worth(value).map(|k| self.kilo = k),
-            "random_distribution" => only(value, "random"),
-            "file_service_type" => only(value, "roundrobin"),
-            "io_submit_mode" => only(value, "inline"),
+            "random_distribution" => Distribution::parse(value, kilo).map(|d| job.distribution = d),
+            "file_service_type" => only(value, &["roundrobin"]),
+            "io_submit_mode" => only(value, &["inline", "offload"]),
             "randseed" => number(value).map(|n| job.chance.seed = Some(n)),
             _ => return None,
         })
@@ -171,6 +181,7 @@ impl Draft {
         match name {
             "name" => self.job.name = value.into(),
             "filename" => self.filename = Some(value.into()),
+            "wait_for" => self.wait_for = Some(value.into()),
             "directory" => self.directory = Some(value.into()),
             "nrfiles" => return Some(number(value).and_then(|n| up_to(n, FILES_MAX as u64)).map(|n| self.files = n)),
             _ => return None,
@@ -182,6 +193,11 @@ impl Draft {
     pub fn finish(&self) -> Result<FioJob, String> {
         let mut job = self.job.clone();
         job.files = self.named_files(&job.name)?;
+        self.gathered.finish(&mut job)?;
+        let smallest = FioJob { align: 0, ..job.clone() }.block();
+        if job.align > 0 && job.align < smallest {
+            return Err(format!("blockalign={} is honoured from the smallest size on, {smallest}", job.align));
+        }
         let low = self.depth_low.unwrap_or(job.depth.into());
         if low > u64::from(job.depth) {
             return Err(format!("iodepth_low is {low}, and iodepth only {}", job.depth));
@@ -253,8 +269,9 @@ fn depth(text: &str) -> Result<u64, String> {
     number(text).and_then(|n| up_to(n, DEPTH_MAX))
 }
 
-fn only(value: &str, honoured: &str) -> Result<(), String> {
-    if value == honoured { Ok(()) } else { Err(format!("{value:?} is not honoured, only {honoured}")) }
+fn only(value: &str, honoured: &[&str]) -> Result<(), String> {
+    let says = || format!("{value:?} is not honoured, only {}", honoured.join(" and "));
+    if honoured.contains(&value) { Ok(()) } else { Err(says()) }
 }
 
 fn worth(value: &str) -> Result<Kilo, String> {
@@ -283,7 +300,7 @@ fn arrivals(value: &str) -> Result<Arrivals, String> {
 }
 
 fn engine(value: &str) -> Result<Engine, String> {
-    const SYNC: [&str; 5] = ["sync", "psync", "vsync", "pvsync", "pvsync2"];
+    const SYNC: [&str; 7] = ["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice"];
     const ASYNC: [&str; 5] = ["libaio", "io_uring", "posixaio", "windowsaio", "solarisaio"];
     if SYNC.contains(&value) {
         return Ok(Engine::Sync);

@@ -2,6 +2,7 @@
 
 use super::job::{Durability, Engine, FioJob};
 use super::stream::{FioIo, FioOp, FioStream, Pause};
+use super::together::Together;
 use super::wave::{begins, ended};
 use goodness_core::{Behaviour, FileId, IoStep, Operation, SECTOR_BYTES, Span, Step, StepContext, Time, VolumeId};
 use std::collections::VecDeque;
@@ -48,12 +49,32 @@ pub(super) struct Player {
     steps: VecDeque<Step>,
     /// Most I/Os in flight.
     under_way: u32,
+    /// What it shares with other jobs, if anything.
+    together: Option<Together>,
+    /// I/Os of its flow.
+    flowed: u64,
 }
 
 impl Player {
     pub fn new(job: Arc<FioJob>, stream: FioStream, extents: Vec<Extent>, cost: Span) -> Player {
-        let steps = VecDeque::with_capacity(16);
-        Player { job, stream, extents, cost, phase: Phase::Waiting, began: Time::ZERO, held: None, steps, under_way: 0 }
+        Player {
+            job,
+            stream,
+            extents,
+            cost,
+            phase: Phase::Waiting,
+            began: Time::ZERO,
+            held: None,
+            steps: VecDeque::with_capacity(16),
+            under_way: 0,
+            together: None,
+            flowed: 0,
+        }
+    }
+
+    /// The same beside jobs that share this.
+    pub fn beside(self, together: Option<Together>) -> Player {
+        Player { together, ..self }
     }
 
     fn depth(&self) -> u32 {
@@ -77,6 +98,19 @@ impl Player {
         let ends = self.job.runtime.map(|runtime| self.began + self.job.ramp_time + runtime);
         if ends.is_some_and(|end| now >= end) {
             return None;
+        }
+        if let Some(together) = &self.together {
+            if together.has_ended(&self.job) {
+                return None;
+            }
+            match self.job.flow.map(|flow| together.pause(flow, self.flowed)) {
+                Some(Some(pause)) => {
+                    self.steps.push_back(Step::Sleep(pause));
+                    return Some(());
+                }
+                Some(None) => self.flowed += 1,
+                None => {}
+            }
         }
         let io = self.held.take().or_else(|| self.stream.next())?;
         let due = io.due.map_or(now, |due| self.began + due);
@@ -202,6 +236,9 @@ impl Player {
             Phase::Delayed => (self.phase, self.began) = (Phase::Running, now),
             Phase::Running => {
                 self.phase = Phase::Ending;
+                if let Some(together) = &self.together {
+                    together.end(&self.job, self.flowed);
+                }
                 self.io(IoStep::Await { at_most: 0 });
             }
             Phase::Ending => {

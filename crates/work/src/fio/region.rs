@@ -1,5 +1,6 @@
 //! A job's region of one file: the next offset, and the amount done.
 
+use super::distribution::Distribution;
 use super::job::FioJob;
 use super::map::UsedMap;
 use super::units::Amount;
@@ -18,6 +19,11 @@ pub(super) struct Region {
     pub moved: u64,
     /// Random jobs with a map.
     map: Option<UsedMap>,
+    /// Distribution of random offsets.
+    distribution: Distribution,
+    /// Zone and gap of a sequential job, and the bytes moved in this zone.
+    strides: Option<(u64, u64)>,
+    in_zone: u64,
     /// For random jobs: the end of the last I/O, and the number of I/Os that follow it sequentially.
     follow: (u64, u64),
 }
@@ -41,7 +47,8 @@ impl Region {
                 size.min(room)
             ));
         }
-        let map = if job.pattern.random && !job.no_map {
+        let is_even = job.distribution == Distribution::Uniform;
+        let map = if job.pattern.random && !job.no_map && is_even {
             if len / block > UsedMap::MOST {
                 let most = UsedMap::MOST;
                 return Err(format!("job {}: more than {most} blocks; write norandommap", job.name));
@@ -50,7 +57,8 @@ impl Region {
         } else {
             None
         };
-        Ok(Region { start, len, next: [0; 3], moved: 0, map, follow: (0, 0) })
+        let (distribution, strides) = (job.distribution.clone(), job.strides);
+        Ok(Region { start, len, next: [0; 3], moved: 0, map, distribution, strides, in_zone: 0, follow: (0, 0) })
     }
 
     /// A new round.
@@ -58,23 +66,46 @@ impl Region {
         self.moved = 0;
         self.next = [0; 3];
         self.follow = (0, 0);
+        self.in_zone = 0;
         if let Some(map) = &mut self.map {
             map.clear();
         }
     }
 
-    /// The offset after the last I/O in this direction; wraps around at the end.
+    /// True if a job that leaves gaps has reached the end of the file, which ends its round.
+    pub fn is_at_end(&self, way: usize, skip: i64) -> bool {
+        skip != 0 && self.next[way] >= self.len
+    }
+
+    /// The offset after the last I/O in this direction, and behind the gap; wraps around at the end. As in fio: no gap
+    /// comes before the first byte, and a job that reads backwards goes on a gap before the end.
     pub fn sequential(&mut self, way: usize, wanted: u64, block: u64, skip: i64) -> (u64, u64) {
         let mut at = self.next[way];
+        if at > 0 && skip != 0 {
+            let behind = i128::from(at) + i128::from(skip);
+            let wraps = if skip > 0 { 0 } else { i128::from(self.len) + i128::from(skip) };
+            at = u64::try_from(behind).ok().filter(|at| *at < self.len).unwrap_or(wraps.max(0) as u64);
+        }
         if self.len - at < block {
             at = 0;
         }
         let bytes = fitting(wanted, self.len - at, block);
-        let next = at as i128 + i128::from(bytes) + i128::from(skip);
-        // A job that reads backwards continues from the end.
-        let last = (self.len - bytes) / block * block;
-        self.next[way] = u64::try_from(next).unwrap_or(last).min(self.len);
+        self.next[way] = at + bytes;
+        self.stride(way, bytes);
         (at, bytes)
+    }
+
+    /// Goes on in the next zone when this one is done.
+    fn stride(&mut self, way: usize, bytes: u64) {
+        let Some((zone, gap)) = self.strides else { return };
+        self.in_zone += bytes;
+        if self.in_zone >= zone {
+            self.in_zone = 0;
+            self.next[way] = self.next[way].saturating_add(gap);
+            if self.next[way] >= self.len {
+                self.next[way] = 0;
+            }
+        }
     }
 
     /// A random offset, or the one after the last I/O as often as the pattern requires.
@@ -96,7 +127,11 @@ impl Region {
             }
             None => {
                 let needed = wanted.div_ceil(block).min(blocks);
-                let found = if follows { first } else { rng.below(blocks - needed + 1) };
+                let drawn = |rng: &mut Rng| match &self.distribution {
+                    Distribution::Uniform => rng.below(blocks - needed + 1),
+                    other => other.draw(blocks, block, rng).min(blocks - needed),
+                };
+                let found = if follows { first } else { drawn(rng) };
                 (found, wanted.min((blocks - found) * block))
             }
         };

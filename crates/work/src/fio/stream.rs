@@ -5,6 +5,7 @@
 
 use super::job::{Arrivals, Direction, FioJob, Sizes};
 use super::region::Region;
+use super::verifying::Verifying;
 use goodness_core::{Rng, Seed, Span};
 
 /// Random seed without `randseed`: any number would do.
@@ -105,6 +106,7 @@ pub struct FioStream {
     turn: usize,
     pending: [Option<Pending>; 3],
     writes: u64,
+    verifying: Verifying,
     /// I/Os since the last pause.
     since_pause: u64,
     /// Bytes and I/Os allowed by the rates so far, and the time of the next one under Poisson arrivals.
@@ -141,6 +143,7 @@ impl FioStream {
             turn: 0,
             pending: [None; 3],
             writes: 0,
+            verifying: Verifying::default(),
             since_pause: 0,
             paced: [(0, 0, Span::ZERO); 3],
             ended: false,
@@ -191,8 +194,14 @@ impl FioStream {
         }
     }
 
-    fn drawn(&mut self) -> FioIo {
+    /// The next I/O; `None` if the file has no more in this round.
+    fn drawn(&mut self) -> Option<FioIo> {
         let (file, way) = (self.file(), self.way());
+        let skip = self.job.pattern.number;
+        if !self.job.pattern.random && self.regions[file].is_at_end(way, skip) {
+            self.end_round(file);
+            return None;
+        }
         let wanted = self.size(way);
         let (number, random) = (self.job.pattern.number, self.job.pattern.random);
         let region = &mut self.regions[file];
@@ -207,13 +216,35 @@ impl FioStream {
         if self.job.pattern.direction == Direction::TrimWrite {
             self.pending[0] = Some(Pending::Write { file, offset, bytes });
         }
-        self.done(way, file, offset, bytes)
+        Some(self.done(way, file, offset, bytes))
+    }
+
+    /// The next read of what was written, if it is time for one.
+    fn read_again(&mut self) -> Option<FioIo> {
+        let (file, offset, bytes) = self.verifying.next(self.job.verify)?;
+        Some(FioIo { op: FioOp::Read, file: file as usize, offset, bytes, due: None, pause: None })
+    }
+
+    /// True if all that the files hold was written, and is to be read again before the next round.
+    fn is_round_over(&self) -> bool {
+        self.job.verify.is_some() && self.regions.iter().all(|region| region.moved >= region.len)
+    }
+
+    /// The round of `file` ends early: gaps have led past its last bytes.
+    fn end_round(&mut self, file: usize) {
+        let region = &mut self.regions[file];
+        let left = region.len.saturating_sub(region.moved);
+        self.bytes_left = self.bytes_left.map(|bytes| bytes.saturating_sub(left));
+        region.moved = region.len;
     }
 
     /// Builds an I/O with its due time, and updates the state that depends on it.
     fn done(&mut self, way: usize, file: usize, offset: u64, bytes: u64) -> FioIo {
         if way == 1 {
             self.writes += 1;
+            if self.job.verify.is_some() {
+                self.verifying.wrote(file, offset, bytes);
+            }
             let due = |every: u64| every > 0 && self.writes.is_multiple_of(every);
             if due(self.job.fsync) {
                 self.pending[1] = Some(Pending::Sync(FioOp::Sync, file));
@@ -293,9 +324,21 @@ impl Iterator for FioStream {
                 Pending::Sync(op, file) => sync(op, file),
             });
         }
-        if self.ended || self.bytes_left == Some(0) || self.ios_left == Some(0) {
-            return self.last_sync();
+        if let Some(read) = self.read_again() {
+            return Some(read);
         }
-        Some(self.drawn())
+        while !self.ended && self.bytes_left != Some(0) && self.ios_left != Some(0) {
+            if self.is_round_over() {
+                self.verifying.end();
+                if let Some(read) = self.read_again() {
+                    return Some(read);
+                }
+            }
+            if let Some(io) = self.drawn() {
+                return Some(io);
+            }
+        }
+        self.verifying.end();
+        self.read_again().or_else(|| self.last_sync())
     }
 }

@@ -4,9 +4,11 @@
 //! jobs without a `size` in bytes, are the whole disk. Jobs of a later wave (`stonewall`) start when all of the
 //! previous wave have ended. The `ramp_time` of the first wave is not measured.
 
-use super::job::FioJob;
+use super::ini::Outside;
+use super::job::{Ends, FioJob};
 use super::player::{Extent, Player};
 use super::stream::FioStream;
+use super::together::Together;
 use super::units::Amount;
 use super::wave::stonewall;
 use goodness_core::{
@@ -59,8 +61,8 @@ impl FioWork {
     ///
     /// # Errors
     /// One sentence with file, line and remedy.
-    pub fn read(file: &str, text: &str, options: &Options) -> Result<FioWork, String> {
-        let jobs = super::read(file, text)?;
+    pub fn read(file: &str, text: &str, options: &Options, outside: &Outside) -> Result<FioWork, String> {
+        let jobs = super::read(file, text, outside)?;
         let bytes = goodness_device::by_name(&options.device, Seed(1))?.facts().sectors * SECTOR_BYTES;
         let mut layout = Places::of(&jobs, bytes);
         layout.place(file, &jobs, bytes)?;
@@ -91,13 +93,20 @@ impl FioWork {
         self.jobs.last().map_or(0, |job| job.wave) + 1
     }
 
-    fn task(&self, job: &Arc<FioJob>, extents: &[Extent], seed: Seed) -> TaskSpec {
+    /// What the jobs of a run share, if anything.
+    fn together(&self) -> Option<Together> {
+        let shares = self.jobs.iter().any(|job| job.flow.is_some() || job.ends != Ends::Itself);
+        shares.then(|| Together::new(self.jobs.iter().map(|job| &**job)))
+    }
+
+    fn task(&self, job: &Arc<FioJob>, extents: &[Extent], seed: Seed, together: Option<Together>) -> TaskSpec {
         let stream = FioStream::new(job, &lengths(extents), seed).expect("the same job fitted when it was read");
+        let player = Player::new(Arc::clone(job), stream, extents.to_vec(), self.cost);
         TaskSpec {
             name: job.name.clone(),
             start: Start::At(Time::ZERO),
             task: Task { io_priority: job.priority, ..Task::default() },
-            behaviour: Box::new(Player::new(Arc::clone(job), stream, extents.to_vec(), self.cost)),
+            behaviour: Box::new(player.beside(together)),
             judged: true,
         }
     }
@@ -216,7 +225,9 @@ impl WorkloadSource for FioWork {
 
     fn build(&self, seed: Seed, replication: u32) -> Workload {
         let seed = seed.stream("fio", replication.into());
-        let tasks = self.jobs.iter().zip(&self.extents).map(|(job, extents)| self.task(job, extents, seed)).collect();
+        let together = self.together();
+        let task = |(job, extents): (&Arc<FioJob>, &Vec<Extent>)| self.task(job, extents, seed, together.clone());
+        let tasks = self.jobs.iter().zip(&self.extents).map(task).collect();
         let first = self.jobs.iter().filter(|job| job.wave == 0);
         let warmup = first.filter(|job| job.ramp_time > Span::ZERO).map(|job| job.start_delay + job.ramp_time).max();
         let mut members = vec![0u32; self.waves() as usize];

@@ -13,8 +13,15 @@ const DEPTH: u32 = 6;
 
 fn host(elevator: &str) -> Host {
     let sectors = BLOCKS as u64 * 8;
-    let facts =
-        DeviceFacts { sectors, depth: DEPTH, queues: 1, rotational: true, sectors_max: 64, volatile_cache: true };
+    let facts = DeviceFacts {
+        sectors,
+        depth: DEPTH,
+        queues: 1,
+        rotational: true,
+        sectors_max: 64,
+        volatile_cache: true,
+        age_limit: None,
+    };
     Host::new(elevator, facts, &QueueOptions::default(), TAGS).unwrap()
 }
 
@@ -281,8 +288,15 @@ fn a_request_that_the_backing_does_not_have_cannot_complete() {
 
 #[test]
 fn an_unknown_elevator_is_a_sentence_with_the_nearest() {
-    let facts =
-        DeviceFacts { sectors: 8, depth: 1, queues: 1, rotational: true, sectors_max: 64, volatile_cache: true };
+    let facts = DeviceFacts {
+        sectors: 8,
+        depth: 1,
+        queues: 1,
+        rotational: true,
+        sectors_max: 64,
+        volatile_cache: true,
+        age_limit: None,
+    };
     let wrong = |text| Host::new(text, facts, &QueueOptions::default(), 1).err().unwrap();
     assert!(wrong("loook").contains("the nearest is \"look\""));
     assert!(wrong("cfq:quantum=0").contains("outside"));

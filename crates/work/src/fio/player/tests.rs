@@ -1,12 +1,14 @@
 //! Steps of a job, by time.
 
-use super::super::read;
+use super::super::{Outside, read};
 use super::*;
 use goodness_core::{Seed, TaskId};
 
 /// Steps of a job with `options` over 64 KiB until its end, all at one instant, without the steps around it.
 fn steps(options: &str) -> Vec<String> {
-    let job = Arc::new(read("t.fio", &format!("[j]\nsize=64k\nrw=write\n{options}")).expect("a job file").remove(0));
+    let job = Arc::new(
+        read("t.fio", &format!("[j]\nsize=64k\nrw=write\n{options}"), &Outside::NOTHING).expect("a job file").remove(0),
+    );
     let stream = FioStream::new(&job, &[64 << 10], Seed(1)).expect("it fits");
     let extent = Extent { file: FileId(3), start: 1 << 20, bytes: 64 << 10 };
     let mut player = Player::new(job, stream, vec![extent], Span::from_us(2));

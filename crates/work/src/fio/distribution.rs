@@ -1,0 +1,270 @@
+//! Random offsets that favour some blocks: zipf, pareto, normal, zones.
+//!
+//! Source: the manual of fio 3, `random_distribution`. As in fio, the ranks of zipf and pareto are scattered over the
+//! file, and the map of used places does not count.
+
+use super::units::{self, Amount, Kilo};
+use goodness_core::Rng;
+
+/// Unit of the numbers below.
+const MILLIONTHS: u64 = 1_000_000;
+/// Uniform draws that are added up for one normal draw: the variance of twelve is that of one, times twelve.
+const UNIFORMS: u64 = 12;
+/// Draws outside the file after which the nearest end is taken.
+const TRIES: u32 = 64;
+/// Zones of a job: fio's.
+const ZONES_MAX: usize = 256;
+
+/// Part of the file, and its share of the accesses in hundredths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Zone {
+    accesses: u64,
+    size: Amount,
+}
+
+/// How random offsets are distributed over a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Distribution {
+    /// Evenly.
+    Uniform,
+    /// By Zipf's law: the exponent in millionths.
+    Zipf(u64),
+    /// By a power law: fio's `h`, in millionths.
+    Pareto(u64),
+    /// Around the middle: the standard deviation in millionths of the file.
+    Normal(u64),
+    /// By zones.
+    Zoned(Vec<Zone>),
+}
+
+impl Distribution {
+    /// Reads the value of `random_distribution`.
+    ///
+    /// # Errors
+    /// The fault of the text.
+    pub fn parse(text: &str, kilo: Kilo) -> Result<Distribution, String> {
+        if text.contains(',') {
+            return Err("one distribution for reads, writes and trims is honoured, not several".into());
+        }
+        let (name, rest) = text.split_once(':').unwrap_or((text, ""));
+        let number = |usual: u64| if rest.is_empty() { Ok(usual) } else { decimal(rest) };
+        match name {
+            "random" => Ok(Distribution::Uniform),
+            "zipf" => match number(1_100_000)? {
+                0 => Err("the exponent of zipf must be more than 0".into()),
+                theta => Ok(Distribution::Zipf(theta)),
+            },
+            "pareto" => match number(200_000)? {
+                h if h == 0 || h >= MILLIONTHS => Err("pareto needs a number between 0 and 1".into()),
+                h => Ok(Distribution::Pareto(h)),
+            },
+            "normal" | "gauss" => match number(0)? {
+                percent if percent > 100 * MILLIONTHS => Err("a deviation of more than 100 %".into()),
+                0 => Ok(Distribution::Uniform),
+                percent => Ok(Distribution::Normal(percent / 100)),
+            },
+            "zoned" => zones(rest, |size| match units::amount(&format!("{}%", size.trim_end_matches('%')), kilo) {
+                Ok(percent) => Ok(percent),
+                Err(why) => Err(why),
+            }),
+            "zoned_abs" => zones(rest, |size| units::size(size, kilo).map(Amount::Bytes)),
+            _ => Err(format!("{name:?} is none of random, zipf, pareto, normal, zoned, zoned_abs")),
+        }
+    }
+
+    /// A block below `blocks`, each of `block` bytes.
+    pub fn draw(&self, blocks: u64, block: u64, rng: &mut Rng) -> u64 {
+        match self {
+            Distribution::Uniform => rng.below(blocks),
+            Distribution::Zipf(theta) => scattered(zipf(*theta as f64 / MILLIONTHS as f64, blocks, rng), blocks),
+            Distribution::Pareto(h) => {
+                let h = *h as f64 / MILLIONTHS as f64;
+                let power = libm::log(h) / libm::log(1.0 - h);
+                scattered((libm::pow(fraction(rng), power) * (blocks - 1) as f64) as u64, blocks)
+            }
+            Distribution::Normal(deviation) => normal(*deviation, blocks, rng),
+            Distribution::Zoned(zones) => zoned(zones, blocks, block, rng),
+        }
+    }
+}
+
+/// A decimal number, such as `1.2`, in millionths.
+fn decimal(text: &str) -> Result<u64, String> {
+    let wrong = || format!("{text:?} is no number such as 1.2");
+    let (whole, rest) = text.split_once('.').unwrap_or((text, ""));
+    let is_short = rest.len() <= 6 && whole.len() <= 9 && rest.bytes().all(|b| b.is_ascii_digit());
+    let padded = format!("{rest:0<6}");
+    let parts = (whole.parse::<u64>().ok(), padded.parse::<u64>().ok());
+    match parts {
+        (Some(whole), Some(rest)) if is_short => Ok(whole * MILLIONTHS + rest),
+        _ => Err(wrong()),
+    }
+}
+
+/// `50/5:30/15:20/`: accesses in hundredths, and the size; the last may leave out its size and takes the rest.
+fn zones(text: &str, size: impl Fn(&str) -> Result<Amount, String>) -> Result<Distribution, String> {
+    let mut zones = Vec::new();
+    for part in text.split(':').filter(|part| !part.is_empty()) {
+        let (accesses, of) = part.split_once('/').unwrap_or((part, ""));
+        let accesses = accesses.trim_end_matches('%').parse().map_err(|_| format!("{accesses:?} is no share"))?;
+        let size = if of.is_empty() { Amount::Percent(100) } else { size(of)? };
+        zones.push(Zone { accesses, size });
+    }
+    let sum: u64 = zones.iter().map(|zone| zone.accesses.min(101)).sum();
+    if zones.len() > ZONES_MAX || sum != 100 {
+        return Err(format!("the shares of the accesses add up to {sum}, not to 100"));
+    }
+    Ok(Distribution::Zoned(zones))
+}
+
+/// A number from 0 up to, and without, 1.
+fn fraction(rng: &mut Rng) -> f64 {
+    (rng.bits() >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// A place of its own for each rank; neighbouring ranks are far from each other.
+fn scattered(rank: u64, blocks: u64) -> u64 {
+    // A step of the golden section of the file that meets every block.
+    let mut step = (u128::from(blocks) * 618 / 1000) as u64 | 1;
+    while greatest_divisor(step, blocks) > 1 {
+        step += 2;
+    }
+    ((u128::from(rank) + 1) * u128::from(step) % u128::from(blocks)) as u64
+}
+
+fn greatest_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_divisor(b, a % b) }
+}
+
+/// A rank below `count` by Zipf's law with exponent `theta`: rejection from the integral of the hat (Hörmann and
+/// Derflinger 1996).
+fn zipf(theta: f64, count: u64, rng: &mut Rng) -> u64 {
+    let hat = |x: f64| libm::pow(x, -theta);
+    let power = 1.0 - theta;
+    let is_log = power.abs() < 1e-9;
+    let integral = |x: f64| if is_log { libm::log(x) } else { (libm::pow(x, power) - 1.0) / power };
+    let inverse = |u: f64| if is_log { libm::exp(u) } else { libm::pow((1.0 + u * power).max(0.0), 1.0 / power) };
+    let (low, high) = (integral(1.5) - 1.0, integral(count as f64 + 0.5));
+    let sure = 2.0 - inverse(integral(2.5) - hat(2.0));
+    loop {
+        let u = high + fraction(rng) * (low - high);
+        let x = inverse(u);
+        let rank = (x + 0.5).clamp(1.0, count as f64).floor();
+        if rank - x <= sure || u >= integral(rank + 0.5) - hat(rank) {
+            return rank as u64 - 1;
+        }
+    }
+}
+
+/// A block around the middle, by twelve even draws.
+fn normal(deviation: u64, blocks: u64, rng: &mut Rng) -> u64 {
+    let wide = (u128::from(blocks) * u128::from(deviation) / u128::from(MILLIONTHS)) as u64 + 1;
+    let mut at = 0;
+    for _ in 0..TRIES {
+        let sum: i128 = (0..UNIFORMS).map(|_| i128::from(rng.below(wide))).sum();
+        at = i128::from(blocks / 2) + sum - i128::from(wide - 1) * i128::from(UNIFORMS / 2);
+        if (0..i128::from(blocks)).contains(&at) {
+            break;
+        }
+    }
+    at.clamp(0, i128::from(blocks) - 1) as u64
+}
+
+/// A block of a zone drawn by its share of the accesses.
+fn zoned(zones: &[Zone], blocks: u64, block: u64, rng: &mut Rng) -> u64 {
+    let mut drawn = rng.below(100);
+    let mut start = 0;
+    for zone in zones {
+        let size = match zone.size {
+            Amount::Percent(_) => zone.size.of(blocks),
+            Amount::Bytes(bytes) => bytes / block,
+        };
+        let (first, end) = (start.min(blocks - 1), (start + size.max(1)).min(blocks));
+        if drawn < zone.accesses {
+            return first + rng.below(end.saturating_sub(first).max(1));
+        }
+        drawn -= zone.accesses;
+        start = end;
+    }
+    blocks - 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use goodness_core::Seed;
+    use std::collections::BTreeMap;
+
+    const BLOCKS: u64 = 1000;
+    const DRAWS: usize = 50_000;
+
+    fn counts(text: &str) -> Vec<usize> {
+        let distribution = Distribution::parse(text, Kilo::Binary).expect(text);
+        let mut rng = Seed(3).rng();
+        let mut counts = vec![0; BLOCKS as usize];
+        (0..DRAWS).for_each(|_| counts[distribution.draw(BLOCKS, 4096, &mut rng) as usize] += 1);
+        counts
+    }
+
+    /// Share of the accesses that the most frequent blocks get, so many of them.
+    fn top(text: &str, most: usize) -> f64 {
+        let mut counts = counts(text);
+        counts.sort_unstable_by(|a, b| b.cmp(a));
+        counts[..most].iter().sum::<usize>() as f64 / DRAWS as f64
+    }
+
+    #[test]
+    fn ranks_of_zipf_are_as_frequent_as_the_law_says() {
+        for theta in [0.5, 1.0, 1.2] {
+            let mut rng = Seed(3).rng();
+            let mut ranks: BTreeMap<u64, usize> = BTreeMap::new();
+            (0..DRAWS).for_each(|_| *ranks.entry(zipf(theta, BLOCKS, &mut rng)).or_default() += 1);
+            let all: f64 = (1..=BLOCKS).map(|rank| (rank as f64).powf(-theta)).sum();
+            for rank in [1u64, 2, 10] {
+                let expected = (rank as f64).powf(-theta) / all;
+                let got = ranks.get(&(rank - 1)).copied().unwrap_or(0) as f64 / DRAWS as f64;
+                assert!((got - expected).abs() < 0.1 * expected + 0.002, "{theta} {rank}: {got} {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn zipf_and_pareto_favour_few_blocks_and_scatter_them() {
+        assert!(top("zipf:1.2", 10) > 0.5 && top("random", 10) < 0.02);
+        // The definition of h: with 0.2, a fifth of the blocks gets four fifths of the accesses.
+        assert!((top("pareto:0.2", 200) - 0.8).abs() < 0.04, "{}", top("pareto:0.2", 200));
+        let hot = counts("zipf:1.2").iter().enumerate().max_by_key(|(_, count)| **count).expect("one").0;
+        assert!(hot > 0);
+    }
+
+    #[test]
+    fn a_normal_draw_has_its_deviation_around_the_middle() {
+        let counts = counts("normal:10");
+        let sum =
+            |f: &dyn Fn(f64) -> f64| counts.iter().zip(0..).map(|(n, at)| *n as f64 * f(f64::from(at))).sum::<f64>();
+        let mean = sum(&|at| at) / DRAWS as f64;
+        let deviation = (sum(&|at| (at - mean).powi(2)) / DRAWS as f64).sqrt();
+        assert!((mean - 500.0).abs() < 5.0 && (deviation - 100.0).abs() < 3.0, "{mean} {deviation}");
+    }
+
+    #[test]
+    fn zones_get_their_shares_and_the_last_takes_the_rest() {
+        for text in ["zoned:50/5:30/15:20/", "zoned:50/5:30/15:20/80", "zoned_abs:50/200k:30/600k:20/"] {
+            let counts = counts(text);
+            let share = |from: usize, to: usize| counts[from..to].iter().sum::<usize>() as f64 / DRAWS as f64;
+            let shares = [share(0, 50), share(50, 200), share(200, 1000)];
+            let expected = [0.5, 0.3, 0.2];
+            assert!(shares.iter().zip(expected).all(|(a, b)| (a - b).abs() < 0.01), "{text}: {shares:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let refused = |text: &str| Distribution::parse(text, Kilo::Binary).expect_err(text);
+        assert!(refused("zipfian").contains("none of random, zipf"));
+        assert!(refused("zipf:x").contains("no number"));
+        assert!(refused("pareto:1").contains("between 0 and 1"));
+        assert!(refused("zoned:50/5").contains("add up to 50"));
+        assert!(refused("zipf:1.2,random").contains("not several"));
+    }
+}

@@ -1,0 +1,118 @@
+//! Options that mean something only together: verification, strides, flows, common ends, sizes of files.
+
+use super::job::{Ends, FioJob, Flow, Verify};
+use super::units::{self, Amount, Kilo};
+use goodness_core::Span;
+
+/// The values so far.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Gathered {
+    verify: bool,
+    do_verify: Option<bool>,
+    backlog: Option<u64>,
+    file_size: Option<u64>,
+    fill_device: bool,
+    is_strided: bool,
+    zone_size: Option<u64>,
+    zone_range: Option<u64>,
+    zone_skip: u64,
+    flow: Option<u64>,
+    flow_id: u64,
+    flow_sleep: Span,
+    exit_all: bool,
+    exit_what: Option<Ends>,
+}
+
+impl Gathered {
+    /// Parses an option; `None` if it is not one of these.
+    pub fn take(&mut self, name: &str, value: Option<&str>, kilo: Kilo) -> Option<Result<(), String>> {
+        if let Some(switch) = self.switch(name) {
+            return Some(on_or_off(value).map(|is_on| switch(self, is_on)));
+        }
+        let value = value.unwrap_or_default();
+        let bytes = || units::size(value, kilo);
+        Some(match name {
+            "verify" => {
+                self.verify = !matches!(value, "0" | "none");
+                Ok(())
+            }
+            "verify_backlog" => bytes().map(|n| self.backlog = Some(n).filter(|n| *n > 0)),
+            "filesize" if value.contains('-') => Err("a range of sizes is not honoured; write one".into()),
+            "filesize" => bytes().map(|n| self.file_size = Some(n)),
+            "zonemode" => match value {
+                "none" | "strided" => {
+                    self.is_strided = value == "strided";
+                    Ok(())
+                }
+                "zbd" => Err("disks with zones are not modelled".into()),
+                _ => Err(format!("{value:?} is none of none, strided, zbd")),
+            },
+            "zonesize" => bytes().map(|n| self.zone_size = Some(n)),
+            "zonerange" => bytes().map(|n| self.zone_range = Some(n)),
+            "zoneskip" => bytes().map(|n| self.zone_skip = n),
+            "flow" => bytes().map(|n| self.flow = Some(n).filter(|n| *n > 0)),
+            "flow_id" => bytes().map(|n| self.flow_id = n),
+            "flow_sleep" => units::time(value, Span::from_us(1)).map(|span| self.flow_sleep = span),
+            "exit_what" => match value {
+                "all" => Ok(Some(Ends::All)),
+                "stonewall" => Ok(Some(Ends::Wave)),
+                _ => Err(format!("{value:?} is not honoured, only all and stonewall")),
+            }
+            .map(|what| self.exit_what = what),
+            _ => return None,
+        })
+    }
+
+    /// The option that is on or off.
+    fn switch(&self, name: &str) -> Option<fn(&mut Gathered, bool)> {
+        Some(match name {
+            "do_verify" => |it, is_on| it.do_verify = Some(is_on),
+            "fill_device" => |it, is_on| it.fill_device = is_on,
+            "exitall" => |it, is_on| it.exit_all = is_on,
+            _ => return None,
+        })
+    }
+
+    /// Completes the job.
+    pub fn finish(&self, job: &mut FioJob) -> Result<(), String> {
+        let files = job.files.len() as u64;
+        if let Some(bytes) = self.file_size {
+            let all = bytes.saturating_mul(files);
+            job.size = Some(match job.size {
+                Some(Amount::Bytes(size)) => Amount::Bytes(size.min(all)),
+                _ => Amount::Bytes(all),
+            });
+        }
+        if self.fill_device {
+            job.size = None;
+        }
+        if self.verify && self.do_verify != Some(false) && job.does()[1] {
+            job.verify = Some(self.backlog.map_or(Verify::AtEnd, Verify::After));
+        }
+        // fio takes a zonesize alone for strides, too.
+        if let Some(zone) = self.zone_size.filter(|zone| *zone > 0 && (self.is_strided || self.zone_skip > 0)) {
+            if job.pattern.random {
+                return Err("zones of a random job are not honoured, only of a sequential one".into());
+            }
+            let range = self.zone_range.unwrap_or(zone);
+            if range < zone {
+                return Err(format!("zonerange is {range}, and zonesize {zone}"));
+            }
+            job.strides = Some((zone, range - zone + self.zone_skip));
+        }
+        job.flow = self.flow.map(|weight| Flow { id: self.flow_id, weight, sleep: self.flow_sleep });
+        if self.exit_all {
+            job.ends = self.exit_what.unwrap_or(Ends::All);
+        }
+        Ok(())
+    }
+}
+
+/// The value of a switch; a bare key is on.
+pub(super) fn on_or_off(value: Option<&str>) -> Result<bool, String> {
+    match value {
+        None | Some("1" | "true") => Ok(true),
+        Some("0" | "false") => Ok(false),
+        Some(other) => Err(format!("{other:?} is neither 0 nor 1")),
+    }
+}
