@@ -39,6 +39,7 @@ const LISTS: &[(&str, Entries)] = &[
     ("elevators", catalogue::elevators),
     ("devices", catalogue::devices),
     ("workloads", catalogue::workloads),
+    ("suites", catalogue::suites),
     ("recordings", catalogue::recordings),
     ("machines", catalogue::machines),
     ("metrics", catalogue::metrics),

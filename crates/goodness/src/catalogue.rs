@@ -40,6 +40,9 @@ pub struct Entry {
     /// Settings: of policies, elevators, devices and workloads.
     #[serde(skip_serializing_if = "Option::is_none")]
     tunables: Option<Vec<Tunable>>,
+    /// Inputs of a suite.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    inputs: Option<Vec<&'static str>>,
     /// How a section of an experiment file is written.
     #[serde(skip_serializing_if = "Option::is_none")]
     written: Option<&'static str>,
@@ -208,6 +211,15 @@ pub fn experiment() -> Vec<Value> {
     goodness_work::experiment::SECTIONS.iter().map(entry).collect()
 }
 
+/// The suites, and their inputs.
+#[must_use]
+pub fn suites() -> Vec<Value> {
+    let entry = |suite: &crate::suite::Suite| {
+        Entry { inputs: Some(suite.inputs.to_vec()), ..Entry::new(suite.name, suite.summary) }.value()
+    };
+    crate::suite::SUITES.iter().map(entry).collect()
+}
+
 /// The recordings shipped with the library.
 #[must_use]
 pub fn recordings() -> Vec<Value> {
@@ -241,7 +253,7 @@ pub fn table(entries: &[Value], width: u16) -> String {
 #[must_use]
 pub fn details(entry: &Value, width: u16) -> String {
     let mut out = String::new();
-    for key in ["source", "definition", "unit", "better", "needs", "layer", "how", "written"] {
+    for key in ["source", "definition", "unit", "better", "needs", "layer", "how", "inputs", "written"] {
         if !entry[key].is_null() {
             let _ = write!(out, "\n  {key}: {}", text(&entry[key]));
         }

@@ -26,6 +26,7 @@ pub mod perfetto;
 mod ranking;
 pub mod schedule;
 pub mod shell;
+pub mod suite;
 pub mod table;
 pub mod tables;
 pub mod teach;

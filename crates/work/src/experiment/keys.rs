@@ -24,7 +24,7 @@ pub const SECTIONS: &[Section] = &[
     Section {
         name: "outside",
         written: "[[outside]]",
-        summary: "A client or device outside the machine: it uses no CPU, and may sleep, wait, wake, ask, receive, reply and exit.",
+        summary: "A client or device outside the machine, which uses no CPU. Its steps sleep, wait or pass messages.",
         keys: OUTSIDE,
     },
     Section {
