@@ -65,7 +65,7 @@ pub(super) const TOP: &[Key] = &[
     key(
         "machine",
         "text or table",
-        "that of the command",
+        "the preset ideal",
         "a preset, a file, or keys of section machine; --machine is stronger",
         "machine = { cpus = 2, hz = 100 }",
     ),
