@@ -95,8 +95,8 @@ fn inputs() -> Vec<Page> {
         Page {
             file: "experiment.md",
             title: "The experiment file",
-            first: "Every key of an experiment file (TOML), with its default. Any other key is an error. `examples/` has \
-                    files to copy.",
+            first: "Every key of an experiment file (TOML), with its default. Any other key is an error. \
+                    `examples/` has files to copy.",
             command: "goodness list experiment [SECTION]",
             entries: entries(&catalogue::experiment(), None),
         },
