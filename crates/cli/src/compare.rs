@@ -1,5 +1,7 @@
 //! `goodness compare`: the main job.
 
+mod suite;
+
 use crate::failure::{Failure, exit};
 use crate::input::InputOptions;
 use crate::output::{self, Outputs};
@@ -7,7 +9,7 @@ use crate::watching::watch;
 use crate::words::{self, command_line};
 use clap::Args;
 use goodness::standard::Field;
-use goodness::{Again, Circumstances, Contender, Plan, Runs, Work, check_names, recordings, shipped};
+use goodness::{Again, Circumstances, Contender, Plan, Runs, Timelines, Work, check_names, recordings, shipped};
 use goodness_report::model::{self, Details};
 
 /// Slices of each policy's first run that the report's timeline keeps.
@@ -31,6 +33,8 @@ Examples:
   goodness compare apache-ab-c32-1cpu --field history                 older schedulers, too
   goodness compare monday.ftrace.gz tuesday.ftrace.gz                 one load, recorded twice
   goodness compare before.ftrace.gz after.ftrace.gz --as-arms         two recordings, nothing replayed
+  goodness compare --suite server -p eevdf -p cfs                     three servers, ranked together
+  goodness compare mixed mixed-cpu --each -p eevdf -p cfs             unlike inputs of one's own
   goodness compare my.ftrace.gz --json result.json --no-html
   goodness compare my.ftrace.gz -v                                    all figures, errors and notes
 
@@ -55,6 +59,14 @@ pub struct Compare {
     #[arg(long, conflicts_with_all = ["policy", "arm", "elevator", "field", "runs", "seed", "timing", "perfetto",
         "machine", "arrivals", "ends", "recorded_by", "without_others", "lenient"])]
     as_arms: bool,
+    /// Rank the inputs of a suite together (`goodness list suites`): the ratio on each, and the geometric mean.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["input", "as_arms", "elevator", "field", "perfetto", "html",
+        "figures", "cite", "csv", "parquet", "arrow", "each"])]
+    pub suite: Option<String>,
+    /// Rank several inputs together that are unlike, each judged by itself, as those of a suite.
+    #[arg(long, conflicts_with_all = ["as_arms", "elevator", "field", "perfetto", "html", "figures", "cite", "csv",
+        "parquet", "arrow"])]
+    pub each: bool,
     /// Elevator of the disks with settings: bfq:low_latency=off. May be repeated; every policy runs with every
     /// elevator. Default: current and older elevators.
     #[arg(long, value_name = "ELEVATOR[:KEY=VAL,…]")]
@@ -93,6 +105,9 @@ impl Compare {
             return Err(Failure::usage(format!("--runs {} is outside 1 ..= 10000", self.runs)));
         }
         self.rank_by.as_deref().map(goodness::check_rank).transpose()?;
+        if self.suite.is_some() || self.each {
+            return self.suite();
+        }
         let mut outputs = self.outputs.clone();
         outputs.verbosity.begin();
         if outputs.html.is_none() && !self.no_html && !outputs.verbosity.quiet {
@@ -129,18 +144,18 @@ impl Compare {
     }
 
     fn plan<'a>(&self, work: &'a Work, outputs: &Outputs) -> Result<Plan<'a>, Failure> {
+        self.plan_of(work, &self.policy, outputs.timelines(TIMELINE_CAP))
+    }
+
+    /// The runs of these policies, or of the arms.
+    fn plan_of<'a>(&self, work: &'a Work, policies: &[String], timelines: Timelines) -> Result<Plan<'a>, Failure> {
         let contenders = if self.arm.is_empty() {
-            work.contenders(&self.policy, &self.elevator, self.field)?
+            work.contenders(policies, &self.elevator, self.field)?
         } else {
             Contender::arms(&self.arm, &work.standard_policy()?)?
         };
-        Ok(Plan {
-            seed: self.seed,
-            runs: self.runs,
-            timelines: outputs.timelines(TIMELINE_CAP),
-            timing: self.timing,
-            ..Plan::of(work, contenders)
-        })
+        let (seed, runs, timing) = (self.seed, self.runs, self.timing);
+        Ok(Plan { seed, runs, timelines, timing, ..Plan::of(work, contenders) })
     }
 }
 

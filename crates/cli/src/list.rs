@@ -7,14 +7,16 @@ use clap::builder::PossibleValuesParser;
 use goodness::catalogue;
 use serde_json::Value;
 
-/// List policies and elevators with their tunables, devices, workloads, recordings, machines, metrics, formats,
-/// studies.
+/// List policies and elevators with their tunables, devices, workloads, suites, recordings, machines, metrics, formats,
+/// keys of experiment files, studies.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   goodness list                  policies
   goodness list policies eevdf   one policy with its tunables
   goodness list workloads        built-in workloads
+  goodness list experiment task  keys of a task in an experiment file
+  goodness list suites           named suites of inputs
   goodness list metrics --json
 
 Exit codes: 0 listed, 2 no such entry.")]
@@ -37,10 +39,12 @@ const LISTS: &[(&str, Entries)] = &[
     ("elevators", catalogue::elevators),
     ("devices", catalogue::devices),
     ("workloads", catalogue::workloads),
+    ("suites", catalogue::suites),
     ("recordings", catalogue::recordings),
     ("machines", catalogue::machines),
     ("metrics", catalogue::metrics),
     ("formats", catalogue::formats),
+    ("experiment", catalogue::experiment),
     ("studies", goodness_study::catalogue),
 ];
 
@@ -69,6 +73,8 @@ impl List {
         let mut text = catalogue::table(entries, width);
         if self.name.is_some() {
             text.extend(entries.iter().map(|entry| catalogue::details(entry, width)));
+        } else if entries.iter().any(|entry| !entry["keys"].is_null()) {
+            text.push_str(&format!("\n\nKeys of one: goodness list {} NAME", self.what));
         } else if entries.iter().any(|e| e["tunables"].as_array().is_some_and(|t| !t.is_empty())) {
             text.push_str(&format!("\n\nTunables of one: goodness list {} NAME", self.what));
         }

@@ -235,7 +235,6 @@ pub fn say_json(value: &impl Serialize) {
 }
 
 /// Prints a value as JSON if `json` is set, else as text for so many columns.
-#[cfg(feature = "live")]
 pub fn show(json: bool, value: &impl Serialize, text: impl FnOnce(u16) -> String) {
     match json {
         true => say_json(value),

@@ -31,6 +31,7 @@ fn documents() -> Vec<(&'static str, Value)> {
         of::<goodness_race::prediction::Document>("goodness.race/1"),
         of::<goodness_report::Report>("goodness.report/1"),
         of::<goodness_study::Document>("goodness.study/1"),
+        of::<goodness_report::suite::Suite>("goodness.suite/1"),
         of::<goodness_trace::Summary>("goodness.summary/1"),
         of::<goodness_sweep::Summary>("goodness.sweep/1"),
         of::<goodness_report::tune::Tuning>("goodness.tune/1"),

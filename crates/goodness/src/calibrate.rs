@@ -8,6 +8,7 @@ use goodness_report::table;
 use goodness_table::Kind::{Float, Whole};
 use goodness_table::long::{MACHINE, METRIC, UNIT};
 use goodness_table::{Cell, Column, Table, column};
+use goodness_work::key::Key;
 use goodness_work::machine::{KEYS, from_table};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -36,21 +37,21 @@ pub fn surroundings() -> Vec<String> {
     known.into_iter().filter(|(_, what)| !what.is_empty()).map(|(name, what)| format!("{name}: {what}")).collect()
 }
 
+/// The machine-file key of this name.
+fn key(name: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|key| key.name == name)
+}
+
 /// Description of a machine-file key.
 #[must_use]
-pub fn meaning(key: &str) -> &'static str {
-    KEYS.iter().find(|(known, _)| *known == key).map_or("", |(_, meaning)| meaning)
+pub fn meaning(name: &str) -> &'static str {
+    key(name).map_or("", |key| key.meaning)
 }
 
 /// Default of a machine-file key.
 #[must_use]
-pub fn default(key: &str) -> &'static str {
-    match key {
-        "hz" => "250",
-        "smt" => "1",
-        "cache" | "node" => "all CPUs",
-        _ => "0, no cost",
-    }
+pub fn default(name: &str) -> &'static str {
+    key(name).map_or("", |key| key.default)
 }
 
 fn span(ns: u64) -> String {

@@ -40,6 +40,32 @@ pub struct Entry {
     /// Settings: of policies, elevators, devices and workloads.
     #[serde(skip_serializing_if = "Option::is_none")]
     tunables: Option<Vec<Tunable>>,
+    /// Inputs of a suite.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    inputs: Option<Vec<&'static str>>,
+    /// How a section of an experiment file is written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    written: Option<&'static str>,
+    /// Keys of a section of an experiment file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    keys: Option<Vec<Key>>,
+}
+
+/// A key of a section of an experiment file.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct Key {
+    /// Its name.
+    name: &'static str,
+    /// Type, and range or unit of its value.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    /// Value if it is left out, as TOML, or in words.
+    default: &'static str,
+    /// Summary.
+    doc: &'static str,
+    /// A use of it, as lines of TOML.
+    example: &'static str,
 }
 
 /// A setting.
@@ -168,6 +194,32 @@ pub fn formats() -> Vec<Value> {
     scheduling.chain(block.map(|it| entry(it.name, it.summary, it.how_to_record))).collect()
 }
 
+/// The sections of an experiment file, and their keys.
+#[must_use]
+pub fn experiment() -> Vec<Value> {
+    let keys = |section: &goodness_work::key::Section| {
+        let key = |it: &goodness_work::key::Key| {
+            let goodness_work::key::Key { name, kind, default, meaning: doc, example } = *it;
+            Key { name, kind, default, doc, example }
+        };
+        Some(section.keys.iter().map(key).collect())
+    };
+    let entry = |section: &goodness_work::key::Section| {
+        let entry = Entry::new(section.name, section.summary);
+        Entry { written: Some(section.written), keys: keys(section), ..entry }.value()
+    };
+    goodness_work::experiment::SECTIONS.iter().map(entry).collect()
+}
+
+/// The suites, and their inputs.
+#[must_use]
+pub fn suites() -> Vec<Value> {
+    let entry = |suite: &crate::suite::Suite| {
+        Entry { inputs: Some(suite.inputs.to_vec()), ..Entry::new(suite.name, suite.summary) }.value()
+    };
+    crate::suite::SUITES.iter().map(entry).collect()
+}
+
 /// The recordings shipped with the library.
 #[must_use]
 pub fn recordings() -> Vec<Value> {
@@ -201,20 +253,33 @@ pub fn table(entries: &[Value], width: u16) -> String {
 #[must_use]
 pub fn details(entry: &Value, width: u16) -> String {
     let mut out = String::new();
-    for key in ["source", "definition", "unit", "better", "needs", "layer", "how"] {
+    for key in ["source", "definition", "unit", "better", "needs", "layer", "how", "inputs", "written"] {
         if !entry[key].is_null() {
             let _ = write!(out, "\n  {key}: {}", text(&entry[key]));
         }
     }
-    let Some(tunables) = entry["tunables"].as_array().filter(|t| !t.is_empty()) else { return out };
-    let mut table = goodness_report::table::new(width);
-    table.set_header(["  tunable", "default", "range", "meaning"]);
-    for tunable in tunables {
-        let name = format!("  {}", text(&tunable["name"]));
-        table.add_row([name, text(&tunable["default"]), text(&tunable["range"]), text(&tunable["doc"])]);
+    if let Some(tunables) = entry["tunables"].as_array().filter(|it| !it.is_empty()) {
+        let header = ["  tunable", "default", "range", "meaning"];
+        let _ = write!(out, "\n\n{}", settings(tunables, header, ["default", "range", "doc"], width));
     }
-    let _ = write!(out, "\n\n{table}");
+    if let Some(keys) = entry["keys"].as_array() {
+        let header = ["  key", "value", "default", "meaning"];
+        let _ = write!(out, "\n\n{}\n\nExamples:", settings(keys, header, ["type", "default", "doc"], width));
+        let examples = keys.iter().flat_map(|key| key["example"].as_str().into_iter().flat_map(str::lines));
+        examples.for_each(|line| out.extend(["\n  ", line]));
+    }
     out
+}
+
+/// Settings as a table: the name, and these fields.
+fn settings(list: &[Value], header: [&str; 4], fields: [&str; 3], width: u16) -> String {
+    let mut table = goodness_report::table::new(width);
+    table.set_header(header);
+    for it in list {
+        let [first, second, third] = fields.map(|field| text(&it[field]));
+        table.add_row([format!("  {}", text(&it["name"])), first, second, third]);
+    }
+    table.to_string()
 }
 
 fn text(value: &Value) -> String {

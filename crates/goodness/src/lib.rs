@@ -71,6 +71,7 @@ mod spread;
 pub mod standard;
 mod standstill;
 mod storage;
+pub mod suite;
 pub mod summary;
 pub mod teach;
 #[cfg(feature = "parallel")]

@@ -15,6 +15,8 @@ struct Entry {
     facts: Vec<(&'static str, String)>,
     /// Objects of the catalogue: `name`, `default`, `range` and `doc`.
     tunables: Vec<Value>,
+    /// Objects of the catalogue: `name`, `type`, `default`, `doc` and `example`.
+    keys: Vec<Value>,
 }
 
 /// A page: file, title, contents, and the command that prints the same list.
@@ -90,6 +92,14 @@ fn inputs() -> Vec<Page> {
             command: "goodness list machines [NAME]",
             entries: entries(&catalogue::machines(), None),
         },
+        Page {
+            file: "experiment.md",
+            title: "The experiment file",
+            first: "Every key of an experiment file (TOML), with its default. Any other key is an error. \
+                    `examples/` has files to copy.",
+            command: "goodness list experiment [SECTION]",
+            entries: entries(&catalogue::experiment(), None),
+        },
     ]
 }
 
@@ -99,13 +109,14 @@ fn page_of(folder: &str, name: &str) -> (&'static str, String) {
 }
 
 /// Facts of an entry of the catalogue: the key, and the name on the page.
-const FACTS: [(&str, &str); 6] = [
+const FACTS: [(&str, &str); 7] = [
     ("layer", "layer"),
     ("definition", "definition"),
     ("source", "source"),
     ("unit", "unit"),
     ("better", "better"),
     ("how", "how to make one"),
+    ("written", "written"),
 ];
 
 /// Entries of a list of the catalogue. Those of policies and elevators have a page in `folder`.
@@ -118,12 +129,13 @@ fn entry(value: &Value, folder: Option<&str>) -> Entry {
     let name = word(&value["name"]);
     let fact = |(key, called): &(&str, &'static str)| {
         let text = value[*key].as_str()?;
-        Some((*called, if *key == "definition" { format!("`{text}`") } else { text.into() }))
+        Some((*called, if ["definition", "written"].contains(key) { format!("`{text}`") } else { text.into() }))
     };
     let mut facts: Vec<(&str, String)> = FACTS.iter().filter_map(fact).collect();
     facts.extend(folder.map(|folder| page_of(folder, &name)));
     let tunables = value["tunables"].as_array().cloned().unwrap_or_default();
-    Entry { name, summary: word(&value["summary"]), facts, tunables }
+    let keys = value["keys"].as_array().cloned().unwrap_or_default();
+    Entry { name, summary: word(&value["summary"]), facts, tunables, keys }
 }
 
 /// Wraps `text` at 120 columns. All lines but the first start with `indent`.
@@ -143,7 +155,7 @@ fn wrapped(text: &str, indent: &str) -> String {
 
 /// Text for a cell of a table.
 fn cell(text: &str) -> String {
-    text.replace('|', "\\|").replace('\n', " ")
+    text.replace('|', "\\|").replace('\n', "; ")
 }
 
 impl Page {
@@ -170,16 +182,25 @@ impl Entry {
         if facts.count() > 0 {
             put(String::new());
         }
-        if self.tunables.is_empty() {
-            return;
+        if !self.tunables.is_empty() {
+            put("| tunable | default | range | meaning |\n|---|---|---|---|".into());
         }
-        put("| tunable | default | range | meaning |\n|---|---|---|---|".into());
         for tunable in &self.tunables {
             let [name, default, range, doc] =
                 ["name", "default", "range", "doc"].map(|key| cell(tunable[key].as_str().unwrap_or_default()));
             put(format!("| `{name}` | `{default}` | {range} | {doc} |"));
         }
-        put(String::new());
+        if !self.keys.is_empty() {
+            put("| key | value | default | meaning | example |\n|---|---|---|---|---|".into());
+        }
+        for key in &self.keys {
+            let [name, kind, default, doc, example] = ["name", "type", "default", "doc", "example"]
+                .map(|field| cell(key[field].as_str().unwrap_or_default()));
+            put(format!("| `{name}` | {kind} | {default} | {doc} | `{example}` |"));
+        }
+        if !self.tunables.is_empty() || !self.keys.is_empty() {
+            put(String::new());
+        }
     }
 }
 
@@ -221,6 +242,7 @@ fn a_page_shows_names_facts_and_tunables() {
         summary: "Round robin.".into(),
         facts: vec![("source", "a book".into()), ("layer", String::new())],
         tunables: vec![tunable],
+        keys: Vec::new(),
     };
     let page = Page { file: "x.md", title: "X", first: "First.", command: "list", entries: vec![entry] };
     let text = page.text();

@@ -28,6 +28,7 @@ mod ranking;
 pub mod rule;
 pub mod schedule;
 pub mod shell;
+pub mod suite;
 pub mod table;
 pub mod tables;
 pub mod teach;

@@ -49,8 +49,8 @@ struct File {
     metric: String,
     #[serde(default = "five")]
     runs: u32,
-    #[serde(default = "first_seed")]
-    seeds: Vec<u64>,
+    #[serde(default)]
+    seeds: SeedsText,
     inputs: Vec<String>,
     #[serde(default)]
     machines: Vec<String>,
@@ -65,8 +65,41 @@ fn five() -> u32 {
     5
 }
 
-fn first_seed() -> Vec<u64> {
-    vec![1]
+/// Random seeds as typed: a list, or a range of all from one to another.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "seeds are a list, [1, 2, 3], or a range, { from = 1, to = 1000 }")]
+enum SeedsText {
+    List(Vec<u64>),
+    Range(SeedRange),
+}
+
+/// Seeds from one to another, both included.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SeedRange {
+    from: u64,
+    to: u64,
+}
+
+impl Default for SeedsText {
+    fn default() -> SeedsText {
+        SeedsText::List(vec![1])
+    }
+}
+
+impl SeedsText {
+    fn list(self) -> Result<Vec<u64>, Refusal> {
+        match self {
+            SeedsText::List(list) => Ok(list),
+            SeedsText::Range(SeedRange { from, to }) if from > to => {
+                Err(Refusal::usage(format!("seeds: {from} is above {to}")).remedy("write the smaller one first"))
+            }
+            SeedsText::Range(SeedRange { from, to }) if to - from >= MOST_CELLS as u64 => {
+                Err(Refusal::usage(format!("seeds: {from} to {to} are more than {MOST_CELLS}")))
+            }
+            SeedsText::Range(SeedRange { from, to }) => Ok((from..=to).collect()),
+        }
+    }
 }
 
 /// Most cells of a sweep.
@@ -106,7 +139,7 @@ impl Definition {
         let definition = Definition {
             metric: file.metric,
             runs: file.runs,
-            seeds: file.seeds,
+            seeds: file.seeds.list()?,
             inputs: templates(file.inputs).collect::<Result<_, _>>()?,
             machines: templates(file.machines).collect::<Result<_, _>>()?,
             arms: templates(file.arms).collect::<Result<_, _>>()?,
@@ -225,6 +258,22 @@ mod tests {
         assert_eq!((it.points.len(), it.runs, it.seeds.as_slice()), (2, 5, &[1][..]));
         assert_eq!(it.inputs[0].at(&it.points[1]), "mixed:hogs=2");
         assert_eq!(it.arms[1].at(&it.points[0]), "eevdf:base_slice=1ms");
+    }
+
+    #[test]
+    fn seeds_are_a_list_or_a_range_with_both_ends() {
+        let seeds = |text: &str| Definition::parse("s.toml", &format!("seeds = {text}\n{GOOD}")).unwrap().seeds;
+        assert_eq!(seeds("[7, 3]"), [7, 3]);
+        assert_eq!(seeds("{ from = 3, to = 6 }"), [3, 4, 5, 6]);
+        assert_eq!(seeds("{ from = 5, to = 5 }"), [5]);
+        assert_eq!(seeds("{ from = 1, to = 50000 }").len(), 50_000);
+        let wrong = |text: &str| why(&format!("seeds = {text}\n{GOOD}"));
+        assert!(wrong("{ from = 2, to = 1 }").contains("seeds: 2 is above 1"));
+        assert!(wrong("{ from = 0, to = 18446744073709551615 }").contains("are more than 50000000"));
+        for text in ["{ from = 1, too = 2 }", "{ from = 1 }", "\"all\"", "[-1]"] {
+            let sentence = wrong(text);
+            assert!(sentence.contains("line 1: seeds are a list, [1, 2, 3], or a range"), "{sentence}");
+        }
     }
 
     #[test]

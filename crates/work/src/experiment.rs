@@ -22,9 +22,11 @@
 //! day at most, and needs a duration unless its tasks end.
 
 mod groups;
+mod keys;
 mod locks;
 mod storage;
 
+use crate::key::Key;
 use crate::machine::{from_table, parse_machine};
 use crate::models::BuiltIn;
 use crate::script::{Mailbox, Op, OutsiderPlan, Plan, Script, TaskPlan};
@@ -34,58 +36,13 @@ use goodness_core::{
     Awaited, Channel, ChannelKind, Class, CpuId, CpuSet, HORIZON_MAX, LockId, Machine, Nice, Reservation, Seed, Span,
     Start, Step, Task, TaskId, Time, Workload, WorkloadSource,
 };
+use keys::{OUTSIDE, RESERVATION, STEPS, TASK, TOP};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use storage::Extent;
 use toml::{Table, Value};
 
-const TOP: &[&str] = &[
-    "name", "duration", "warmup", "machine", "task", "group", "lock", "outside", "workload", "disk", "volume", "file",
-    "cache",
-];
-const OUTSIDE: &[&str] = &["name", "count", "start", "program", "loop"];
-const TASK: &[&str] = &[
-    "name",
-    "count",
-    "nice",
-    "class",
-    "rt_priority",
-    "io_priority",
-    "priority",
-    "tickets",
-    "reservation",
-    "affinity",
-    "group",
-    "slice",
-    "start",
-    "program",
-    "loop",
-];
-const STEPS: &[&str] = &[
-    "compute",
-    "kernel",
-    "sleep",
-    "wait",
-    "wake",
-    "lock",
-    "unlock",
-    "yield",
-    "exit",
-    "nice",
-    "group",
-    "begin",
-    "served",
-    "ask",
-    "receive",
-    "ask_device",
-    "answer",
-    "reply",
-    "read",
-    "write",
-    "sync",
-    "await",
-];
 const CLASSES: &[(&str, Class)] = &[
     ("normal", Class::Normal),
     ("batch", Class::Batch),
@@ -95,6 +52,8 @@ const CLASSES: &[(&str, Class)] = &[
     ("iso", Class::Iso),
     ("deadline", Class::Deadline),
 ];
+
+pub use keys::SECTIONS;
 
 /// The most tasks of a run. A choice: so many are promised to fit into memory.
 const TASKS_MAX: i64 = 1_000_000;
@@ -207,14 +166,12 @@ impl Reading<'_> {
         line as u32 + 1
     }
 
-    fn known(&self, table: &Table, keys: &[&str]) -> Result<(), String> {
-        for key in table.keys() {
-            if !keys.contains(&key.as_str()) {
-                let near = suggest(key, keys.iter().copied());
-                return Err(self.wrong(key, &format!("there is no such key here; {near}")));
-            }
+    fn known(&self, table: &Table, keys: &[Key]) -> Result<(), String> {
+        let names = || keys.iter().map(|key| key.name);
+        match table.keys().find(|key| names().all(|name| name != key.as_str())) {
+            Some(key) => Err(self.wrong(key, &format!("there is no such key here; {}", suggest(key, names())))),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn span(&self, key: &str, value: &Value) -> Result<Span, String> {
@@ -439,7 +396,7 @@ impl Reading<'_> {
         let Some(value) = table.get("reservation") else { return Ok(None) };
         let wrong = |why: &str| self.wrong("reservation", why);
         let inner = value.as_table().ok_or_else(|| wrong("write { runtime = \"2ms\", period = \"10ms\" }"))?;
-        self.known(inner, &["runtime", "deadline", "period"])?;
+        self.known(inner, RESERVATION)?;
         let span = |key: &str| inner.get(key).map(|value| self.span(key, value)).transpose();
         let (Some(runtime), Some(period)) = (span("runtime")?, span("period")?) else {
             return Err(wrong("it needs runtime and period, such as { runtime = \"2ms\", period = \"10ms\" }"));

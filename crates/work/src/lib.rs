@@ -6,6 +6,7 @@
 //! | [`experiment`] | experiment files (TOML) |
 //! | [`fio`] | fio job files |
 //! | [`rtapp`] | rt-app files, parsed by [`json`] |
+//! | [`key`] | keys of these files, for readers and the reference |
 //! | [`script`] | the common form they compile to |
 //! | [`machine`] | machines by name, as typed, or from a file |
 //! | [`text_file`] | small text files, read up to a limit |
@@ -13,6 +14,7 @@
 pub mod experiment;
 pub mod fio;
 pub mod json;
+pub mod key;
 pub mod machine;
 pub mod models;
 pub mod rtapp;

@@ -23,7 +23,9 @@ mod race_beside;
 #[cfg(feature = "live")]
 mod record_block;
 mod same_bytes;
+mod story;
 mod study;
+mod suite;
 #[cfg(feature = "tables")]
 mod sweep;
 mod tables;

@@ -12,12 +12,11 @@
 //! ```
 
 use super::Reading;
+use super::keys::GROUP;
 use crate::soundness::GROUPS_MAX;
 use goodness_core::spelling::suggest;
 use goodness_core::{Group, GroupId, Groups, Quota};
 use toml::{Table, Value};
-
-const GROUP: &[&str] = &["name", "parent", "cpu_weight", "cpu_max", "cpu_max_burst", "cpu_idle", "cpuset"];
 
 impl Reading<'_> {
     /// The groups of the file, in its order.

@@ -8,6 +8,7 @@
 //!
 //! A lock that steps name and no `[[lock]]` describes is a `mutex`.
 
+use super::keys::LOCK;
 use super::{Places, Reading};
 use crate::script::Plan;
 use goodness_core::{Awaited, LockId, LockKind};
@@ -18,7 +19,7 @@ impl Reading<'_> {
     pub(super) fn locks(&self, table: &Table, plan: &mut Plan, places: &mut Places) -> Result<(), String> {
         for (number, table) in self.tables(table, "lock")?.into_iter().enumerate() {
             self.enter("[[lock]]", number);
-            self.known(table, &["name", "kind"])?;
+            self.known(table, LOCK)?;
             let name = table.get("name").ok_or_else(|| self.wrong("lock", "it needs a name, such as name = \"m\""))?;
             let name = self.name(name)?;
             if places.locks.contains_key(name) {

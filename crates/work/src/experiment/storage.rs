@@ -33,6 +33,7 @@
 //! ]
 //! ```
 
+use super::keys::{ACCESS, DISK, FILE, PIECE, VOLUME, only};
 use super::{Places, Reading};
 use crate::script::{Access, Op, Place, Plan, Script, Target};
 use goodness_core::spelling::suggest;
@@ -42,11 +43,6 @@ use goodness_core::{
 };
 use toml::{Table, Value};
 
-const DISK: &[&str] = &["name", "device", "elevator"];
-const VOLUME: &[&str] = &["name", "layout", "chunk", "pieces"];
-const PIECE: &[&str] = &["disk", "from", "size"];
-const FILE: &[&str] = &["name", "volume", "size", "at", "pieces", "spread"];
-const ACCESS: &[&str] = &["read", "write", "size", "at", "wait", "sync"];
 const LAYOUTS: &[&str] = &["linear", "striped", "mirrored", "parity"];
 
 /// Bytes of a page.
@@ -294,7 +290,7 @@ impl Reading<'_> {
     /// Reads a step of the kind read, write, sync or await.
     pub(super) fn access(&self, step: &Table, script: &mut Script, places: &Places) -> Result<(), String> {
         if let Some(value) = step.get("await") {
-            self.known(step, &["await"])?;
+            self.known(step, only("await"))?;
             if places.targets.is_empty() {
                 return Err(self.wrong("await", "there is no disk to wait for; add a [[disk]]"));
             }
@@ -304,7 +300,7 @@ impl Reading<'_> {
         }
         let verb = ["read", "write"].into_iter().find(|verb| step.contains_key(*verb));
         let Some(verb) = verb else {
-            self.known(step, &["sync"])?;
+            self.known(step, only("sync"))?;
             let Extent { target: Target::File(file), .. } = self.target("sync", step, places)? else {
                 return Err(self.wrong("sync", "a file is needed; direct writes to a volume are not cached"));
             };

@@ -1,0 +1,181 @@
+//! Several unlike inputs ranked together: of each arm the ratio on each input, and their geometric mean.
+//!
+//! Values of unlike works are never pooled: a ratio has no unit, and each is to the reference on its own input, in the
+//! metric that ranks that input.
+
+mod text;
+
+use crate::model::{Better, PolicyReport, Report, Verdict};
+use serde::Serialize;
+
+/// Ratios nearer to 1 than this are the same, as in comparisons.
+const MARGIN: f64 = 0.01;
+
+/// The result of a suite: schema `goodness.suite/1`.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Suite {
+    /// Always `goodness.suite/1`.
+    pub schema: &'static str,
+    /// Its name; empty for inputs that were listed.
+    pub name: String,
+    /// The inputs in order.
+    pub inputs: Vec<SuiteInput>,
+    /// The arms in the requested order.
+    pub arms: Vec<SuiteArm>,
+    /// The report of each input.
+    pub reports: Vec<Report>,
+}
+
+/// An input of a suite.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SuiteInput {
+    /// Its name.
+    pub name: String,
+    /// The metric that ranks it; `None` if none was measured.
+    pub metric: Option<String>,
+    /// False if the replay of the recording cannot be trusted.
+    pub is_trusted: bool,
+}
+
+/// An arm over all inputs.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SuiteArm {
+    /// As typed.
+    pub label: String,
+    /// True if the others are compared with this one.
+    pub is_reference: bool,
+    /// On all inputs: the geometric mean.
+    pub overall: Cost,
+    /// On each input, in order.
+    pub on: Vec<Cost>,
+}
+
+/// Cost relative to the reference.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Cost {
+    /// Below 1 is better: the ratio of the metric, or its inverse where more is better. `None` if it was not measured.
+    pub ratio: Option<f64>,
+    /// 95 % confidence interval, low and high.
+    pub ci95: Option<[f64; 2]>,
+    /// Verdict.
+    pub verdict: Verdict,
+}
+
+impl Suite {
+    /// The suite `name` of one report an input. All have the same arms.
+    #[must_use]
+    pub fn of(name: &str, reports: Vec<Report>) -> Suite {
+        let input = |report: &Report| SuiteInput {
+            name: report.input.name.clone(),
+            metric: report.ranked_by().map(String::from),
+            is_trusted: report.trust.as_ref().is_none_or(|trust| !trust.is_untrusted()),
+        };
+        let inputs: Vec<SuiteInput> = reports.iter().map(input).collect();
+        let arm = |(index, label): (usize, String)| {
+            let policies = reports.iter().filter_map(|report| report.policies.get(index).zip(report.ranked_by()));
+            let on: Vec<Cost> = policies.map(|(policy, metric)| cost(policy, metric)).collect();
+            let is_reference =
+                reports.iter().all(|report| report.policies.get(index).is_some_and(|it| it.is_reference));
+            SuiteArm { label, is_reference, overall: overall(&on, &inputs), on }
+        };
+        let labels = reports.first().map_or_else(Vec::new, Report::labels);
+        let arms = labels.into_iter().enumerate().map(arm).collect();
+        Suite { schema: "goodness.suite/1", name: name.into(), inputs, arms, reports }
+    }
+
+    /// True if a verdict over all inputs is open.
+    #[must_use]
+    pub fn is_undecided(&self) -> bool {
+        self.arms.iter().any(|arm| !arm.is_reference && arm.overall.verdict == Verdict::Inconclusive)
+    }
+
+    /// The arms, least cost first; those without a mean last.
+    fn ranking(&self) -> Vec<&SuiteArm> {
+        let mut arms: Vec<&SuiteArm> = self.arms.iter().collect();
+        let cost = |arm: &SuiteArm| if arm.is_reference { 1.0 } else { arm.overall.ratio.unwrap_or(f64::INFINITY) };
+        arms.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
+        arms
+    }
+}
+
+/// The cost of an arm on one input.
+fn cost(policy: &PolicyReport, metric: &str) -> Cost {
+    let Some(metric) = policy.metric(metric) else { return Cost::default() };
+    let Some(versus) = metric.vs_reference else { return Cost::default() };
+    let is_inverse = metric.better == Better::Higher;
+    Cost {
+        ratio: versus.ratio.map(|ratio| if is_inverse { 1.0 / ratio } else { ratio }),
+        ci95: versus.ci95.map(|[low, high]| if is_inverse { [1.0 / high, 1.0 / low] } else { [low, high] }),
+        verdict: versus.verdict,
+    }
+}
+
+/// The geometric mean over inputs. Its interval has the geometric means of their ends: it is right if the errors of all
+/// inputs go together, as those of one model may, and too wide otherwise. Without a ratio on every input there is none.
+fn overall(on: &[Cost], inputs: &[SuiteInput]) -> Cost {
+    if on.len() != inputs.len() {
+        return Cost::default();
+    }
+    let ratio = mean(on.iter().map(|cost| cost.ratio));
+    let end = |place: usize| mean(on.iter().map(|cost| cost.ci95.map(|ends| ends[place])));
+    let ci95 = end(0).zip(end(1)).map(|(low, high)| [low, high]);
+    let is_trusted = inputs.iter().all(|input| input.is_trusted);
+    Cost { ratio, ci95, verdict: ci95.filter(|_| is_trusted).map_or(Verdict::Inconclusive, verdict) }
+}
+
+/// The geometric mean; `None` if a value is missing or not above 0.
+fn mean(values: impl ExactSizeIterator<Item = Option<f64>>) -> Option<f64> {
+    let count = values.len() as f64;
+    let logs: Option<Vec<f64>> = values.map(|it| it.filter(|it| *it > 0.0 && it.is_finite()).map(f64::ln)).collect();
+    logs.filter(|it| !it.is_empty()).map(|logs| (logs.iter().sum::<f64>() / count).exp())
+}
+
+fn verdict([low, high]: [f64; 2]) -> Verdict {
+    match (low, high) {
+        _ if low > 1.0 - MARGIN && high < 1.0 + MARGIN => Verdict::Same,
+        _ if high < 1.0 => Verdict::Better,
+        _ if low > 1.0 => Verdict::Worse,
+        _ => Verdict::Inconclusive,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trusted(count: usize) -> Vec<SuiteInput> {
+        vec![SuiteInput { name: "x".into(), metric: None, is_trusted: true }; count]
+    }
+
+    fn measured(ratio: f64, ends: [f64; 2]) -> Cost {
+        Cost { ratio: Some(ratio), ci95: Some(ends), verdict: Verdict::Inconclusive }
+    }
+
+    fn near(one: Option<f64>, other: f64) -> bool {
+        one.is_some_and(|it| (it - other).abs() < 1e-9)
+    }
+
+    #[test]
+    fn a_gain_and_an_equal_loss_cancel_whatever_the_scale_of_the_inputs() {
+        let both = overall(&[measured(0.5, [0.4, 0.6]), measured(2.0, [1.6, 2.5])], &trusted(2));
+        assert!(near(both.ratio, 1.0), "{both:?}");
+        assert!(near(both.ci95.map(|it| it[0]), 0.8) && near(both.ci95.map(|it| it[1]), 1.5f64.sqrt()), "{both:?}");
+        assert_eq!(both.verdict, Verdict::Inconclusive);
+    }
+
+    #[test]
+    fn what_is_better_on_all_inputs_is_better_and_what_is_missing_or_untrusted_decides_nothing() {
+        let gains = [measured(0.8, [0.7, 0.9]), measured(0.9, [0.85, 0.95])];
+        assert_eq!(overall(&gains, &trusted(2)).verdict, Verdict::Better);
+        assert_eq!(overall(&gains[..1], &trusted(2)), Cost::default(), "one input was not measured");
+        let one_is_missing = [gains[0], Cost::default()];
+        assert_eq!(overall(&one_is_missing, &trusted(2)).ratio, None);
+        let mut inputs = trusted(2);
+        inputs[1].is_trusted = false;
+        assert_eq!(overall(&gains, &inputs).verdict, Verdict::Inconclusive);
+    }
+}
