@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// INPUT is what `goodness compare` takes; of several recordings of one load, the last is held out. Knobs are tunables
 /// of the policy (`goodness list policies NAME`), and edits of tasks, groups and machine as in `compare --arm`.
 /// Candidates race on the same seeds, and run no more once they are shown not to be the best. The finalists are scored
-/// on seeds and recordings that the search did not see. That nothing is better is a normal answer.
+/// on seeds and recordings that the search did not see. To keep the default is a normal answer.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

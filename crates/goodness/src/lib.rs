@@ -95,7 +95,7 @@ pub use open::{
 };
 pub use own::Own;
 pub use plan::{Plan, Timelines};
-pub use progress::{Progress, Watch, unwatched};
+pub use progress::{Furthest, Progress, Watch, unwatched};
 pub use recorded::Recorded;
 pub use refusal::{Kind, Refusal, See};
 pub use replication::Replication;

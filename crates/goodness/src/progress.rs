@@ -1,6 +1,8 @@
 //! Progress messages of the library.
 
 use goodness_core::Time;
+use goodness_report::figure;
+use std::fmt;
 use std::ops::ControlFlow;
 
 /// One progress message.
@@ -48,4 +50,85 @@ pub type Watch<'a> = dyn Fn(Progress) -> ControlFlow<()> + Sync + 'a;
 /// Ignores all messages.
 pub fn unwatched(_: Progress) -> ControlFlow<()> {
     ControlFlow::Continue(())
+}
+
+/// Parts of a simulation, for bars.
+const PARTS: u64 = 1000;
+
+/// How far the simulations of a call are, from its messages: `simulated 3/10; the next is at 1.25 s of 10 s`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Furthest {
+    done: u64,
+    of: u64,
+    /// The furthest simulation that goes on since the last one was completed.
+    at: Time,
+    end: Option<Time>,
+}
+
+impl Furthest {
+    /// Takes a message into account.
+    pub fn takes(&mut self, progress: Progress) {
+        match progress {
+            Progress::Simulated { done, of } if done > self.done || of != self.of => {
+                *self = Furthest { done, of, ..Furthest::default() };
+            }
+            Progress::Simulating { done, of, at, end } if done != self.done || at >= self.at => {
+                *self = Furthest { done, of, at, end };
+            }
+            _ => {}
+        }
+    }
+
+    /// True if all are completed.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.done == self.of
+    }
+
+    /// Parts of all simulations.
+    #[must_use]
+    pub fn parts(&self) -> u64 {
+        self.of * PARTS
+    }
+
+    /// Parts that are simulated.
+    #[must_use]
+    pub fn part(&self) -> u64 {
+        let share = self.end.map_or(0.0, |end| self.at.ns() as f64 / end.ns().max(1) as f64);
+        self.done * PARTS + (share * PARTS as f64) as u64
+    }
+}
+
+impl fmt::Display for Furthest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let time = |at: Time| figure::show(Some(at.ns() as f64), "ns");
+        write!(f, "simulated {}/{}", self.done, self.of)?;
+        match (self.at, self.end) {
+            (Time::ZERO, _) => Ok(()),
+            (at, None) => write!(f, "; the next is at {}", time(at)),
+            (at, Some(end)) => write!(f, "; the next is at {} of {}", time(at), time(end)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_furthest_simulation_is_said_and_a_new_one_begins_again() {
+        let mut furthest = Furthest::default();
+        let second = |s: u64| Time(s * 1_000_000_000);
+        let mut takes = |done, at, end| {
+            furthest.takes(Progress::Simulating { done, of: 10, at: second(at), end });
+            (furthest.to_string(), furthest.part())
+        };
+        assert_eq!(takes(0, 0, None), ("simulated 0/10".into(), 0));
+        let third = ("simulated 0/10; the next is at 3 s of 10 s".into(), 300);
+        assert_eq!(takes(0, 3, Some(second(10))), third);
+        assert_eq!(takes(0, 2, Some(second(10))), third, "another one that is behind");
+        assert_eq!(takes(1, 1, None), ("simulated 1/10; the next is at 1 s".into(), 1000));
+        furthest.takes(Progress::Simulated { done: 10, of: 10 });
+        assert!(furthest.is_done());
+    }
 }

@@ -95,7 +95,7 @@ fn inputs() -> Vec<Page> {
         Page {
             file: "experiment.md",
             title: "The experiment file",
-            first: "Every key of an experiment file (TOML), with its default. Any other key is an error. \
+            first: "Every key of an experiment file (TOML), with its default. Any other key is an error. In an example `;` stands for a new line. \
                     `examples/` has files to copy.",
             command: "goodness list experiment [SECTION]",
             entries: entries(&catalogue::experiment(), None),

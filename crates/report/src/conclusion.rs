@@ -12,6 +12,8 @@ const COSTS_SHOWN: usize = 2;
 const BESIDE: [&str; 3] = ["throughput", "request_latency_p999", "context_switches"];
 /// An undecided change within this share of the reference is called that small.
 const SMALL: f64 = 0.1;
+/// Said of a change whose own interval excludes none, where the verdict is open.
+const UNCONFIRMED: &str = ", which the test of all comparisons together does not confirm";
 /// From this factor on, a change is said as a factor, too.
 const FACTOR: f64 = 10.0;
 
@@ -184,7 +186,9 @@ impl Report {
         let counts = [(Verdict::Worse, "worse"), (Verdict::Same, "the same"), (Verdict::Inconclusive, "undecided")];
         if let Some(first) = others.first().filter(|_| count(Verdict::Inconclusive) == others.len()) {
             let near = self.policies[*first].metric(metric).and_then(|it| it.vs_reference);
+            let is_shown_alone = near.and_then(|it| it.ci95).is_some_and(|[low, high]| low > 1.0 || high < 1.0);
             let near = near.and_then(|it| Some(change_in_words(it.ratio?, it.ci95, self.units()))).unwrap_or_default();
+            let near = if is_shown_alone { near + UNCONFIRMED } else { near };
             return match others.len() {
                 1 => format!("Undecided: {} may be better or worse than {asked}: {near}", labels[*first]),
                 all => format!(
@@ -197,7 +201,7 @@ impl Report {
         let found = counts.into_iter().map(|(it, words)| (count(it), words)).filter(|(count, _)| *count > 0);
         let found: Vec<String> = found.map(|(count, words)| format!("{count} {words}")).collect();
         let found = if found.is_empty() { "no other was measured".into() } else { found.join(", ") };
-        format!("Nothing is better than {asked}: {found}")
+        format!("No other {} is shown to be better than {asked}: {found}", self.row())
     }
 }
 

@@ -27,7 +27,7 @@ impl Compare {
             policies = suite::ARMS.iter().map(|arm| arm.to_string()).collect();
         }
         let reports = inputs.iter().map(|named| self.report_on(named, &policies)).collect::<Result<Vec<_>, _>>()?;
-        let result = Suite::of(suite.map_or("", |it| it.name), reports);
+        let result = Suite::of(suite.map_or("", |it| it.name), reports).map_err(Failure::usage)?;
         output::show(output::is_stdout(&outputs.json), &result, |width| result.text(width, outputs.verbosity.quiet));
         let written = output::write(output::file(&outputs.json), || output::json(&result))?;
         output::say_written(written.as_slice());

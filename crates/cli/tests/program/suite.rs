@@ -32,6 +32,10 @@ fn a_suite_fits_the_screen_and_an_unknown_one_is_refused() {
     let printed = said(&["compare", "--suite", "interactive", "--runs", "2"]);
     assert!(printed.lines().count() <= 23 && printed.lines().all(|line| line.chars().count() <= 80), "{printed}");
     assert!(printed.contains("A mixed: p99 wake-up latency"), "{printed}");
+    assert!(!printed.contains("inconclusiv\n"), "{printed}");
+    let disk = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/05-disk.toml");
+    let unlike = ["compare", "mixed:duration=100ms", disk, "--each", "-p", "eevdf", "-p", "cfs", "--runs", "2"];
+    refused(folder().path(), &unlike, &["have other arms", "one by one"]);
     refused(folder().path(), &["compare", "--suite", "sever"], &["there is no suite \"sever\"", "\"server\""]);
 }
 

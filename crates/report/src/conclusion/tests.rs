@@ -76,7 +76,7 @@ fn the_rows_are_arms_where_the_work_is_changed_and_policies_elsewhere() {
 fn without_a_better_policy_no_change_is_claimed() {
     let rr = policy("rr", 9e6, Some((1.5, Verdict::Worse)));
     let said = conclusion(vec![policy("eevdf", 5.84e6, None), rr.clone()]);
-    assert_eq!(said, "Nothing is better than eevdf in p99 wake-up latency (5.84 ms): 1 worse.");
+    assert_eq!(said, "No other policy is shown to be better than eevdf in p99 wake-up latency (5.84 ms): 1 worse.");
     let same = policy("cfs", 5.84e6, Some((1.0, Verdict::Same)));
     let open = |name: &str, ratio: f64| {
         let mut it = policy(name, 5.84e6 * ratio, Some((ratio, Verdict::Inconclusive)));
@@ -108,7 +108,7 @@ fn what_cannot_be_trusted_says_so_first_and_what_can_says_its_error() {
     let untrusted = Report { policies, trust: trust_of, ..Report::default() };
     let said = untrusted.conclusion();
     assert!(
-        said.starts_with("Untrusted: it is off (and one more reason). The simulation alone says: Nothing"),
+        said.starts_with("Untrusted: it is off (and one more reason). The simulation alone says: No other"),
         "{said}"
     );
     assert!(untrusted.caveats()[0].contains("it is late"));
@@ -136,7 +136,7 @@ fn a_policy_that_violated_a_checker_is_not_the_answer() {
     let violations = vec![Violation::default()];
     let cfs = PolicyReport { violations, ..policy("cfs", 8_290.0, Some((0.00142, Verdict::Better))) };
     let said = conclusion(vec![policy("eevdf", 5.84e6, None), cfs]);
-    assert!(said.starts_with("Nothing is better"), "{said}");
+    assert!(said.starts_with("No other policy is shown to be better"), "{said}");
 }
 
 #[test]

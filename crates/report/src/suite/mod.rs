@@ -5,6 +5,7 @@
 
 mod text;
 
+use crate::figure;
 use crate::model::{Better, PolicyReport, Report, Verdict};
 use serde::Serialize;
 
@@ -66,9 +67,17 @@ pub struct Cost {
 }
 
 impl Suite {
-    /// The suite `name` of one report an input. All have the same arms.
-    #[must_use]
-    pub fn of(name: &str, reports: Vec<Report>) -> Suite {
+    /// The suite `name` of one report an input.
+    ///
+    /// # Errors
+    /// A sentence that names two inputs whose arms are not the same: every policy runs with every elevator where an
+    /// input has disks.
+    pub fn of(name: &str, reports: Vec<Report>) -> Result<Suite, String> {
+        let labels = reports.first().map_or_else(Vec::new, Report::labels);
+        if let Some(other) = reports.iter().find(|it| it.policies.len() != labels.len()) {
+            let [first, other] = [&reports[0], other].map(|it| figure::printable(&it.input.name));
+            return Err(format!("{first} and {other} have other arms, as one has disks; compare them one by one"));
+        }
         let input = |report: &Report| SuiteInput {
             name: report.input.name.clone(),
             metric: report.ranked_by().map(String::from),
@@ -76,15 +85,17 @@ impl Suite {
         };
         let inputs: Vec<SuiteInput> = reports.iter().map(input).collect();
         let arm = |(index, label): (usize, String)| {
-            let policies = reports.iter().filter_map(|report| report.policies.get(index).zip(report.ranked_by()));
-            let on: Vec<Cost> = policies.map(|(policy, metric)| cost(policy, metric)).collect();
+            let on = |report: &Report| match (report.policies.get(index), report.ranked_by()) {
+                (Some(policy), Some(metric)) => cost(policy, metric),
+                _ => Cost::default(),
+            };
+            let on: Vec<Cost> = reports.iter().map(on).collect();
             let is_reference =
                 reports.iter().all(|report| report.policies.get(index).is_some_and(|it| it.is_reference));
             SuiteArm { label, is_reference, overall: overall(&on, &inputs), on }
         };
-        let labels = reports.first().map_or_else(Vec::new, Report::labels);
         let arms = labels.into_iter().enumerate().map(arm).collect();
-        Suite { schema: "goodness.suite/1", name: name.into(), inputs, arms, reports }
+        Ok(Suite { schema: "goodness.suite/1", name: name.into(), inputs, arms, reports })
     }
 
     /// True if a verdict over all inputs is open.
@@ -105,7 +116,7 @@ impl Suite {
 /// The cost of an arm on one input.
 fn cost(policy: &PolicyReport, metric: &str) -> Cost {
     let Some(metric) = policy.metric(metric) else { return Cost::default() };
-    let Some(versus) = metric.vs_reference else { return Cost::default() };
+    let Some(versus) = metric.vs_reference.filter(|_| policy.violations.is_empty()) else { return Cost::default() };
     let is_inverse = metric.better == Better::Higher;
     Cost {
         ratio: versus.ratio.map(|ratio| if is_inverse { 1.0 / ratio } else { ratio }),
@@ -117,9 +128,6 @@ fn cost(policy: &PolicyReport, metric: &str) -> Cost {
 /// The geometric mean over inputs. Its interval has the geometric means of their ends: it is right if the errors of all
 /// inputs go together, as those of one model may, and too wide otherwise. Without a ratio on every input there is none.
 fn overall(on: &[Cost], inputs: &[SuiteInput]) -> Cost {
-    if on.len() != inputs.len() {
-        return Cost::default();
-    }
     let ratio = mean(on.iter().map(|cost| cost.ratio));
     let end = |place: usize| mean(on.iter().map(|cost| cost.ci95.map(|ends| ends[place])));
     let ci95 = end(0).zip(end(1)).map(|(low, high)| [low, high]);
@@ -171,7 +179,6 @@ mod tests {
     fn what_is_better_on_all_inputs_is_better_and_what_is_missing_or_untrusted_decides_nothing() {
         let gains = [measured(0.8, [0.7, 0.9]), measured(0.9, [0.85, 0.95])];
         assert_eq!(overall(&gains, &trusted(2)).verdict, Verdict::Better);
-        assert_eq!(overall(&gains[..1], &trusted(2)), Cost::default(), "one input was not measured");
         let one_is_missing = [gains[0], Cost::default()];
         assert_eq!(overall(&one_is_missing, &trusted(2)).ratio, None);
         let mut inputs = trusted(2);

@@ -1,10 +1,10 @@
 //! A suite on a terminal: the answer, the ranking, what ranks each input.
 
 use super::{Cost, Suite, SuiteArm};
-use crate::change::{change, change_interval};
+use crate::change::{change_in_words, change_interval};
 use crate::figure::{self, NOT_MEASURED};
 use crate::model::Verdict;
-use crate::table::{self, align_right, trimmed, wrapped};
+use crate::table::{self, align_right, keep_whole, trimmed, wrapped};
 use goodness_observe::title;
 
 impl Suite {
@@ -16,14 +16,15 @@ impl Suite {
         if !doubted.is_empty() {
             return format!("Untrusted: the replay of {} misses its bounds.", doubted.join(" and "));
         }
-        let count = self.inputs.len();
+        let inputs = if self.inputs.len() == 1 { "1 input".into() } else { format!("{} inputs", self.inputs.len()) };
         match self.ranking().into_iter().find(|arm| arm.overall.verdict == Verdict::Better) {
-            None => format!("No arm is better than {} over {count} inputs beyond doubt.", reference.label),
+            None => format!("Undecided: no arm is shown to be better than {} over {inputs}.", reference.label),
             Some(arm) => {
                 let worse: Vec<&str> = self.harmed(arm);
                 let but = if worse.is_empty() { String::new() } else { format!(", but worse on {}", worse.join(", ")) };
-                let size = arm.overall.ratio.map_or_else(String::new, change);
-                format!("{}: costs over {count} inputs are {size} than under {}{but}.", arm.label, reference.label)
+                let size =
+                    arm.overall.ratio.map_or_else(String::new, |it| change_in_words(it, arm.overall.ci95, "runs"));
+                format!("{} instead of {}: costs are {size} over {inputs}{but}.", arm.label, reference.label)
             }
         }
     }
@@ -70,6 +71,7 @@ impl Suite {
             table.add_row(first.into_iter().chain(arm.on.iter().map(|cost| short(*cost, arm.is_reference))));
         }
         align_right(&mut table, 5..5 + self.inputs.len());
+        keep_whole(&mut table, &[1, 4], width / 3);
         trimmed(&table)
     }
 }
