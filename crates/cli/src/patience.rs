@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Delay of the message.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// Prints a message on standard error if it lives long. Drop it when the input has arrived.
+/// Speaks on standard error while it lives, once it has lived long. Drop it when there is nothing to wait for.
 pub struct Patience {
     _alive: Option<Sender<()>>,
 }
@@ -18,10 +18,20 @@ impl Patience {
     /// Reports if opening `path` takes long; `-` is standard input. Ordinary files never do.
     pub fn with(path: &str) -> Patience {
         let Some(sentence) = sentence(path) else { return Patience { _alive: None } };
+        let mut sentence = Some(sentence);
+        Patience::every(QUIET, move || {
+            if let Some(sentence) = sentence.take() {
+                eprintln!("{sentence}");
+            }
+        })
+    }
+
+    /// Calls `say` each `span`.
+    pub fn every(span: Duration, mut say: impl FnMut() + Send + 'static) -> Patience {
         let (alive, ended) = channel::<()>();
         std::thread::spawn(move || {
-            if ended.recv_timeout(QUIET) == Err(RecvTimeoutError::Timeout) {
-                eprintln!("{sentence}");
+            while ended.recv_timeout(span) == Err(RecvTimeoutError::Timeout) {
+                say();
             }
         });
         Patience { _alive: Some(alive) }
