@@ -19,11 +19,7 @@ impl Patience {
     pub fn with(path: &str) -> Patience {
         let Some(sentence) = sentence(path) else { return Patience { _alive: None } };
         let mut sentence = Some(sentence);
-        Patience::every(QUIET, move || {
-            if let Some(sentence) = sentence.take() {
-                eprintln!("{sentence}");
-            }
-        })
+        Patience::every(QUIET, move || sentence.take().into_iter().for_each(|it| eprintln!("{it}")))
     }
 
     /// Calls `say` each `span`.
