@@ -1,6 +1,6 @@
 //! A device whose time runs faster or slower: everything in it takes a part of what its model says.
 
-use goodness_core::{Device, DeviceFacts, Request, RequestId, Time};
+use goodness_core::{Device, DeviceFacts, Request, RequestId, Span, Time};
 
 /// A device that takes `percent` of the time of another one.
 pub struct Dilated<D> {
@@ -21,9 +21,19 @@ impl<D: Device> Dilated<D> {
     }
 }
 
+impl<D> Dilated<D> {
+    /// Nanoseconds in the device, as they are outside.
+    fn outside(&self, ns: u64) -> u64 {
+        let outside = (u128::from(ns) * u128::from(self.percent)).div_ceil(100);
+        u64::try_from(outside).unwrap_or(u64::MAX)
+    }
+}
+
 impl<D: Device> Device for Dilated<D> {
     fn facts(&self) -> DeviceFacts {
-        self.device.facts()
+        let mut facts = self.device.facts();
+        facts.age_limit = facts.age_limit.map(|limit| Span(self.outside(limit.ns())));
+        facts
     }
 
     fn start(&mut self, now: Time, id: RequestId, request: &Request) {
@@ -34,10 +44,7 @@ impl<D: Device> Device for Dilated<D> {
     fn next_event(&self) -> Time {
         match self.device.next_event() {
             Time::NEVER => Time::NEVER,
-            Time(ns) => {
-                let outside = (u128::from(ns) * u128::from(self.percent)).div_ceil(100);
-                Time(u64::try_from(outside).unwrap_or(u64::MAX))
-            }
+            Time(ns) => Time(self.outside(ns)),
         }
     }
 
@@ -51,7 +58,7 @@ impl<D: Device> Device for Dilated<D> {
 mod tests {
     use super::*;
     use crate::null::{Null, Settings};
-    use goodness_core::{Io, Span, Submitter};
+    use goodness_core::{Io, Submitter};
 
     /// When a request that starts at 1 ms is done, on a device of 10 µs.
     fn done_at(percent: u32) -> Time {
@@ -65,6 +72,16 @@ mod tests {
         device.advance(at, &mut done);
         assert_eq!((done.len(), device.next_event()), (1, Time::NEVER));
         at
+    }
+
+    #[test]
+    fn its_limit_of_age_is_in_the_same_time() {
+        let limit = |percent| {
+            let flash = crate::by_name("nvme", goodness_core::Seed(1)).expect("a device");
+            Dilated::new(flash, percent).facts().age_limit.expect("a limit").ns()
+        };
+        assert!(limit(100) > 0);
+        assert_eq!((limit(300), limit(50)), (3 * limit(100), limit(100).div_ceil(2)));
     }
 
     #[test]

@@ -119,7 +119,7 @@ pub const KEYS: &[Key] = &[
     key("fsync_on_close", NotHonoured, "write `end_fsync`"),
     key("sync_file_range", NotHonoured, "write `fdatasync`"),
     key("write_barrier", NotHonoured, "write `fsync`"),
-    alias(&["ba"], key("blockalign", Honoured, "random places are multiples of it; the smallest size")),
+    alias(&["ba"], key("blockalign", Honoured, "random places are multiples of it, and may repeat; the smallest size")),
     alias(&["blocksize_unaligned"], key("bs_unaligned", NotHonoured, "sizes are multiples of the smallest")),
     key("bs_is_seq_rand", NotHonoured, "sizes are for reads, writes and trims"),
     key("rw_sequencer", NotHonoured, "a new place is drawn after each `:N` I/Os"),
@@ -127,8 +127,11 @@ pub const KEYS: &[Key] = &[
     key("unified_rw_reporting", NoEffect, "reports have both"),
     key("io_submit_mode", Honoured, "inline, offload: submitting does not wait here, so they are the same"),
     key("io_limit", NotHonoured, "older name; write `io_size`"),
-    alias(&["ratemin"], key("rate_min", NoEffect, "a job is not ended for being slow")),
-    key("rate_iops_min", NoEffect, "a job is not ended for being slow"),
+    alias(
+        &["ratemin"],
+        key("rate_min", NoEffect, "fio may end the job early for it; here it goes on, and a note says so"),
+    ),
+    key("rate_iops_min", NoEffect, "fio may end the job early for it; here it goes on, and a note says so"),
     alias(&["ratecycle"], key("rate_cycle", NoEffect, "concerns `rate_min`")),
     key("rate_ignore_thinktime", NotHonoured, "pauses count"),
     key("thinktime_blocks_type", NotHonoured, "pauses come after completions"),
@@ -137,10 +140,17 @@ pub const KEYS: &[Key] = &[
     key("latency_window", NotHonoured, "the depth is fixed"),
     key("latency_percentile", NotHonoured, "the depth is fixed"),
     key("latency_run", NotHonoured, "the depth is fixed"),
-    key("max_latency", NoEffect, "a job is not ended for being slow"),
-    alias(&["ss"], key("steadystate", NoEffect, "a job goes on until `runtime`")),
-    key("exitall", Honoured, "the others end at their next I/O when this job ends"),
-    key("exit_what", Honoured, "whom `exitall` ends: all, or stonewall (jobs that run beside it)"),
+    key("max_latency", NoEffect, "fio may end the job early for it; here it goes on, and a note says so"),
+    alias(
+        &["ss"],
+        key("steadystate", NoEffect, "fio may end the job early for it; here it goes on, and a note says so"),
+    ),
+    key("exitall", Honoured, "when this job ends, others end at their next I/O; whom: `exit_what`"),
+    key(
+        "exit_what",
+        Honoured,
+        "whom `exitall` ends: group, stonewall (both: jobs that run beside it), all (later ones too)",
+    ),
     key("wait_for", Honoured, "begin when the job above has ended; only where that is the one named"),
     key("serialize_overlap", NotHonoured, "overlapping I/O goes on"),
     key("cmdprio_percentage", NotHonoured, "a job has one priority"),
@@ -158,11 +168,15 @@ pub const KEYS: &[Key] = &[
     key("cgroup", NotHonoured, "control groups are not modelled"),
     key("cgroup_weight", NotHonoured, "control groups are not modelled"),
     key("cgroup_nodelete", NotHonoured, "control groups are not modelled"),
-    key("ioscheduler", NoEffect, "the elevator is what is compared; choose it with --elevator"),
+    key("ioscheduler", NotHonoured, "the elevator is what is compared; choose it with --elevator"),
     key("flow", Honoured, "the jobs of a flow do I/Os in proportion to their weights"),
     key("flow_id", Honoured, "number of the flow; 0"),
     key("flow_sleep", Honoured, "pause of a job that is ahead of its flow, µs; it asks again after 10 µs otherwise"),
-    key("zonemode", Honoured, "none, strided: a sequential job leaves gaps; zbd is not honoured"),
+    key(
+        "zonemode",
+        Honoured,
+        "none, strided: a sequential job leaves gaps; strided with `zonesize`, else none; zbd is not honoured",
+    ),
     key("zonesize", Honoured, "bytes before a gap"),
     key("zonerange", Honoured, "bytes from one zone to the next, without `zoneskip`; `zonesize`"),
     key("zoneskip", Honoured, "bytes of the gap"),
@@ -288,6 +302,9 @@ pub const KEYS: &[Key] = &[
 pub fn find(name: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.name == name || key.aliases.contains(&name))
 }
+
+/// Options by which fio may end a job early; here it goes on, and a note says so.
+pub const STOPS: [&str; 4] = ["rate_min", "rate_iops_min", "max_latency", "steadystate"];
 
 /// Every name, for suggestions.
 pub fn names() -> impl Iterator<Item = &'static str> {

@@ -63,10 +63,7 @@ impl Distribution {
                 0 => Ok(Distribution::Uniform),
                 percent => Ok(Distribution::Normal(percent / 100)),
             },
-            "zoned" => zones(rest, |size| match units::amount(&format!("{}%", size.trim_end_matches('%')), kilo) {
-                Ok(percent) => Ok(percent),
-                Err(why) => Err(why),
-            }),
+            "zoned" => zones(rest, |size| units::amount(&format!("{}%", size.trim_end_matches('%')), kilo)),
             "zoned_abs" => zones(rest, |size| units::size(size, kilo).map(Amount::Bytes)),
             _ => Err(format!("{name:?} is none of random, zipf, pareto, normal, zoned, zoned_abs")),
         }

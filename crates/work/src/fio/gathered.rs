@@ -4,6 +4,9 @@ use super::job::{Ends, FioJob, Flow, Verify};
 use super::units::{self, Amount, Kilo};
 use goodness_core::Span;
 
+/// The largest weight in a flow: fio's.
+const WEIGHT_MAX: u64 = 1000;
+
 /// The values so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Gathered {
@@ -12,7 +15,8 @@ pub(super) struct Gathered {
     backlog: Option<u64>,
     file_size: Option<u64>,
     fill_device: bool,
-    is_strided: bool,
+    /// `zonemode`, if given.
+    is_strided: Option<bool>,
     zone_size: Option<u64>,
     zone_range: Option<u64>,
     zone_skip: u64,
@@ -41,7 +45,7 @@ impl Gathered {
             "filesize" => bytes().map(|n| self.file_size = Some(n)),
             "zonemode" => match value {
                 "none" | "strided" => {
-                    self.is_strided = value == "strided";
+                    self.is_strided = Some(value == "strided");
                     Ok(())
                 }
                 "zbd" => Err("disks with zones are not modelled".into()),
@@ -50,13 +54,13 @@ impl Gathered {
             "zonesize" => bytes().map(|n| self.zone_size = Some(n)),
             "zonerange" => bytes().map(|n| self.zone_range = Some(n)),
             "zoneskip" => bytes().map(|n| self.zone_skip = n),
-            "flow" => bytes().map(|n| self.flow = Some(n).filter(|n| *n > 0)),
+            "flow" => bytes().and_then(weight).map(|n| self.flow = Some(n).filter(|n| *n > 0)),
             "flow_id" => bytes().map(|n| self.flow_id = n),
             "flow_sleep" => units::time(value, Span::from_us(1)).map(|span| self.flow_sleep = span),
             "exit_what" => match value {
                 "all" => Ok(Some(Ends::All)),
-                "stonewall" => Ok(Some(Ends::Wave)),
-                _ => Err(format!("{value:?} is not honoured, only all and stonewall")),
+                "group" | "stonewall" => Ok(Some(Ends::Wave)),
+                _ => Err(format!("{value:?} is none of group, stonewall, all")),
             }
             .map(|what| self.exit_what = what),
             _ => return None,
@@ -78,10 +82,7 @@ impl Gathered {
         let files = job.files.len() as u64;
         if let Some(bytes) = self.file_size {
             let all = bytes.saturating_mul(files);
-            job.size = Some(match job.size {
-                Some(Amount::Bytes(size)) => Amount::Bytes(size.min(all)),
-                _ => Amount::Bytes(all),
-            });
+            job.size = Some(Amount::Bytes(job.size.map_or(all, |size| size.of(all).min(all))));
         }
         if self.fill_device {
             job.size = None;
@@ -89,23 +90,33 @@ impl Gathered {
         if self.verify && self.do_verify != Some(false) && job.does()[1] {
             job.verify = Some(self.backlog.map_or(Verify::AtEnd, Verify::After));
         }
-        // fio takes a zonesize alone for strides, too.
-        if let Some(zone) = self.zone_size.filter(|zone| *zone > 0 && (self.is_strided || self.zone_skip > 0)) {
-            if job.pattern.random {
-                return Err("zones of a random job are not honoured, only of a sequential one".into());
-            }
-            let range = self.zone_range.unwrap_or(zone);
-            if range < zone {
-                return Err(format!("zonerange is {range}, and zonesize {zone}"));
-            }
-            job.strides = Some((zone, range - zone + self.zone_skip));
-        }
+        job.strides = self.strides(job.pattern.random)?;
         job.flow = self.flow.map(|weight| Flow { id: self.flow_id, weight, sleep: self.flow_sleep });
         if self.exit_all {
-            job.ends = self.exit_what.unwrap_or(Ends::All);
+            job.ends = self.exit_what.unwrap_or(Ends::Wave);
         }
         Ok(())
     }
+
+    /// Zone and gap. A `zonesize` without `zonemode` makes strides, as in fio before it had `zonemode`.
+    fn strides(&self, is_random: bool) -> Result<Option<(u64, u64)>, String> {
+        let zone = match (self.is_strided, self.zone_size.filter(|zone| *zone > 0)) {
+            (Some(true), None) => return Err("zonemode=strided needs a zonesize; write zonesize=64k".into()),
+            (Some(false), Some(_)) => return Err("zonesize contradicts zonemode=none; leave one of them out".into()),
+            (_, None) => return Ok(None),
+            (_, Some(zone)) => zone,
+        };
+        if is_random {
+            return Err("zones of a random job are not honoured, only of a sequential one".into());
+        }
+        let range = self.zone_range.unwrap_or(zone);
+        let gap = range.checked_sub(zone).ok_or_else(|| format!("zonerange is {range}, and zonesize {zone}"))?;
+        Ok(Some((zone, gap.saturating_add(self.zone_skip))))
+    }
+}
+
+fn weight(n: u64) -> Result<u64, String> {
+    if n > WEIGHT_MAX { Err(format!("{n} is more than {WEIGHT_MAX}")) } else { Ok(n) }
 }
 
 /// The value of a switch; a bare key is on.

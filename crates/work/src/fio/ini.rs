@@ -1,6 +1,7 @@
 //! fio's INI dialect: sections of `key=value` lines and bare keys, in file order.
 
-use std::rc::Rc;
+use std::fmt;
+use std::sync::Arc;
 
 /// Files deep in each other that may be included.
 const DEPTH_MAX: usize = 16;
@@ -23,7 +24,7 @@ impl Outside<'_> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Name of the file.
-    pub file: Rc<str>,
+    pub file: Arc<str>,
     /// The line, from 1.
     pub line: usize,
 }
@@ -32,7 +33,13 @@ impl Place {
     /// An error at this place.
     #[must_use]
     pub fn says(&self, why: &str) -> String {
-        format!("{}, line {}: {why}", self.file, self.line)
+        format!("{self}: {why}")
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}, line {}", self.file, self.line)
     }
 }
 
@@ -70,13 +77,13 @@ pub fn parse(file: &str, text: &str, outside: &Outside) -> Result<Vec<Section>, 
 
 fn parse_into(
     sections: &mut Vec<Section>,
-    file: &Rc<str>,
+    file: &Arc<str>,
     text: &str,
     outside: &Outside,
     depth: usize,
 ) -> Result<(), String> {
     for (at, raw) in text.strip_prefix('\u{feff}').unwrap_or(text).lines().enumerate() {
-        let place = Place { file: Rc::clone(file), line: at + 1 };
+        let place = Place { file: Arc::clone(file), line: at + 1 };
         let raw = without_comment(raw);
         if raw.is_empty() {
             continue;

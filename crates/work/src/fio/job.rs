@@ -1,8 +1,10 @@
 //! One job with typed options.
 
 use super::distribution::Distribution;
+use super::ini::Place;
 use super::units::Amount;
 use goodness_core::{IoPriority, Span};
+use std::collections::BTreeSet;
 
 /// Direction of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,8 +128,8 @@ pub struct Chance {
 pub struct FioJob {
     /// Its section's name, or `name`.
     pub name: String,
-    /// The line of its section, from 1.
-    pub line: usize,
+    /// The place of its section.
+    pub place: Place,
     /// Index in the list of all jobs, from 0.
     pub number: u32,
     /// Number of the clone of its section, from 0.
@@ -210,6 +212,8 @@ pub struct FioJob {
     pub flow: Option<Flow>,
     /// Jobs that end when it ends.
     pub ends: Ends,
+    /// Options by which fio may end it early; here it goes on.
+    pub unstopped: BTreeSet<&'static str>,
 }
 
 /// When written data are read again.
@@ -246,10 +250,10 @@ pub enum Ends {
 impl FioJob {
     /// A job with fio's defaults.
     #[must_use]
-    pub fn new(name: &str, line: usize) -> FioJob {
+    pub fn new(name: &str, place: Place) -> FioJob {
         FioJob {
             name: name.into(),
-            line,
+            place,
             number: 0,
             clone: 0,
             wave: 0,
@@ -291,6 +295,7 @@ impl FioJob {
             verify: None,
             flow: None,
             ends: Ends::Itself,
+            unstopped: BTreeSet::new(),
         }
     }
 
@@ -310,6 +315,7 @@ impl FioJob {
     #[must_use]
     pub fn block(&self) -> u64 {
         let used = self.sizes.iter().zip(self.does()).filter(|(_, does)| *does);
-        used.map(|(sizes, _)| sizes.min()).min().unwrap_or(1).max(self.align)
+        let smallest = used.map(|(sizes, _)| sizes.min()).min().unwrap_or(1);
+        if self.pattern.random { smallest.max(self.align) } else { smallest }
     }
 }

@@ -42,7 +42,7 @@ mod wave;
 mod work;
 
 pub use distribution::Distribution;
-pub use ini::Outside;
+pub use ini::{Outside, Place};
 pub use job::{
     Arrivals, Chance, Direction, Durability, Ends, Engine, FioJob, Flow, Pattern, Share, Sizes, Think, Verify,
 };
@@ -62,7 +62,7 @@ const JOBS_MAX: usize = 1 << 16;
 /// One sentence with file, line and remedy.
 pub fn read(file: &str, text: &str, outside: &Outside) -> Result<Vec<FioJob>, String> {
     let sections = ini::parse(file, text, outside)?;
-    let mut global = Draft::new();
+    let mut global = Draft::new(Place { file: file.into(), line: 0 });
     let mut jobs: Vec<FioJob> = Vec::new();
     let (mut wave, mut group, mut was_grouped, mut was_waiting) = (0, 0, false, false);
     for section in &sections {
@@ -70,7 +70,7 @@ pub fn read(file: &str, text: &str, outside: &Outside) -> Result<Vec<FioJob>, St
         let mut draft = global.clone();
         if !is_global {
             draft.job.name = section.name.clone();
-            draft.job.line = section.place.line;
+            draft.job.place = section.place.clone();
         }
         for entry in &section.entries {
             draft.take(entry).map_err(|why| entry.place.says(&why))?;

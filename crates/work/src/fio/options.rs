@@ -3,7 +3,7 @@
 use super::coverage::{self, Coverage};
 use super::distribution::Distribution;
 use super::gathered::{Gathered, on_or_off};
-use super::ini::Entry;
+use super::ini::{Entry, Place};
 use super::job::{Arrivals, Direction, Durability, Engine, FioJob, Pattern, Share, Sizes};
 use super::units::{self, Kilo};
 use goodness_core::spelling::suggest;
@@ -43,9 +43,10 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    pub fn new() -> Draft {
+    /// The options of a job at a place before any are given.
+    pub fn new(place: Place) -> Draft {
         Draft {
-            job: FioJob::new("", 0),
+            job: FioJob::new("", place),
             clones: 1,
             stonewall: false,
             new_group: false,
@@ -70,7 +71,10 @@ impl Draft {
             return Err(format!("there is no option \"{}\"; {}", entry.key, suggest(&entry.key, coverage::names())));
         };
         match key.coverage {
-            Coverage::NoEffect => return Ok(()),
+            Coverage::NoEffect => {
+                self.job.unstopped.extend(coverage::STOPS.iter().find(|name| **name == key.name));
+                return Ok(());
+            }
             Coverage::NotHonoured => return Err(format!("\"{}\" is not honoured: {}", entry.key, key.meaning)),
             Coverage::Honoured => {}
         }
@@ -195,7 +199,11 @@ impl Draft {
         job.files = self.named_files(&job.name)?;
         self.gathered.finish(&mut job)?;
         let smallest = FioJob { align: 0, ..job.clone() }.block();
-        if job.align > 0 && job.align < smallest {
+        if job.pattern.random && job.align > 0 {
+            // As in fio.
+            job.no_map = true;
+        }
+        if job.pattern.random && job.align > 0 && job.align < smallest {
             return Err(format!("blockalign={} is honoured from the smallest size on, {smallest}", job.align));
         }
         let low = self.depth_low.unwrap_or(job.depth.into());

@@ -103,13 +103,9 @@ impl Player {
             if together.has_ended(&self.job) {
                 return None;
             }
-            match self.job.flow.map(|flow| together.pause(flow, self.flowed)) {
-                Some(Some(pause)) => {
-                    self.steps.push_back(Step::Sleep(pause));
-                    return Some(());
-                }
-                Some(None) => self.flowed += 1,
-                None => {}
+            if let Some(pause) = self.job.flow.and_then(|flow| together.pause(flow, self.flowed)) {
+                self.steps.push_back(Step::Sleep(pause));
+                return Some(());
             }
         }
         let io = self.held.take().or_else(|| self.stream.next())?;
@@ -122,14 +118,24 @@ impl Player {
         }
         match io.op {
             FioOp::Sync | FioOp::DataSync => self.sync(io.file),
+            FioOp::Drain => self.drain(0),
             _ if self.job.direct || io.op == FioOp::Trim => self.direct(io, now),
             _ => self.cached(io),
         }
         Some(())
     }
 
+    /// So many I/Os more go out.
+    fn count(&mut self, ios: u64) {
+        if let (Some(together), Some(flow)) = (&self.together, self.job.flow) {
+            together.count(flow, ios);
+            self.flowed += ios;
+        }
+    }
+
     /// Through the page cache.
     fn cached(&mut self, io: FioIo) {
+        self.count(1);
         self.steps.push_back(Step::Compute(self.cost));
         let file = self.extents[io.file].file;
         let page = (io.offset / PAGE) as u32;
@@ -152,13 +158,14 @@ impl Player {
         while (batch.len() as u32) < most && batch.last().is_some_and(|io| self.may_follow(io)) {
             let Some(io) = self.stream.next() else { break };
             let is_due = io.due.is_none_or(|due| self.began + due <= now);
-            if !is_due || matches!(io.op, FioOp::Sync | FioOp::DataSync) {
+            if !is_due || matches!(io.op, FioOp::Sync | FioOp::DataSync | FioOp::Drain) {
                 self.held = Some(io);
                 break;
             }
             batch.push(io);
         }
         let count = batch.len() as u32;
+        self.count(count.into());
         self.steps.push_back(Step::Compute(self.cost * u64::from(count)));
         for io in &batch {
             self.submit(io);
@@ -209,6 +216,7 @@ impl Player {
     }
 
     fn sync(&mut self, file: usize) {
+        self.count(1);
         self.steps.push_back(Step::Compute(self.cost));
         if self.job.direct {
             self.flush();

@@ -24,6 +24,8 @@ pub enum FioOp {
     Sync,
     /// fdatasync of the file.
     DataSync,
+    /// No I/O: all before it is complete.
+    Drain,
 }
 
 /// A pause before the next I/O.
@@ -219,6 +221,14 @@ impl FioStream {
         Some(self.done(way, file, offset, bytes))
     }
 
+    /// All is written: as in fio, no I/O is under way when reading begins.
+    fn verify_all(&mut self) -> Option<FioIo> {
+        if self.verifying.end() {
+            return Some(bare(FioOp::Drain, 0));
+        }
+        self.read_again()
+    }
+
     /// The next read of what was written, if it is time for one.
     fn read_again(&mut self) -> Option<FioIo> {
         let (file, offset, bytes) = self.verifying.next(self.job.verify)?;
@@ -306,11 +316,12 @@ impl FioStream {
             return None;
         }
         self.turn += 1;
-        Some(sync(FioOp::Sync, self.turn - 1))
+        Some(bare(FioOp::Sync, self.turn - 1))
     }
 }
 
-const fn sync(op: FioOp, file: usize) -> FioIo {
+/// One without bytes.
+const fn bare(op: FioOp, file: usize) -> FioIo {
     FioIo { op, file, offset: 0, bytes: 0, due: None, pause: None }
 }
 
@@ -321,24 +332,22 @@ impl Iterator for FioStream {
         if let Some(pending) = self.pending.iter_mut().find_map(Option::take) {
             return Some(match pending {
                 Pending::Write { file, offset, bytes } => self.done(1, file, offset, bytes),
-                Pending::Sync(op, file) => sync(op, file),
+                Pending::Sync(op, file) => bare(op, file),
             });
         }
         if let Some(read) = self.read_again() {
             return Some(read);
         }
         while !self.ended && self.bytes_left != Some(0) && self.ios_left != Some(0) {
-            if self.is_round_over() {
-                self.verifying.end();
-                if let Some(read) = self.read_again() {
-                    return Some(read);
-                }
+            if self.is_round_over()
+                && let Some(first) = self.verify_all()
+            {
+                return Some(first);
             }
             if let Some(io) = self.drawn() {
                 return Some(io);
             }
         }
-        self.verifying.end();
-        self.read_again().or_else(|| self.last_sync())
+        self.verify_all().or_else(|| self.last_sync())
     }
 }

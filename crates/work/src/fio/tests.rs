@@ -105,6 +105,11 @@ fn what_is_wrong_is_named_with_file_line_and_the_nearest() {
     assert!(refusal("bssplit=4k/60:8k/60").contains("add up to 120"));
     assert!(refusal("time_based").contains("needs a runtime"));
     assert!(refusal("numjobs=5000").contains("more than 4096"));
+    assert!(refusal("flow=18446744073709551615").contains("more than 1000"));
+    assert!(refusal("zonemode=strided").contains("needs a zonesize"));
+    assert!(refusal("zonemode=none\nzonesize=4k").contains("contradicts"));
+    assert!(refusal("zonesize=8k\nzonerange=4k").contains("zonerange is 4096"));
+    assert!(refusal("ioscheduler=bfq").contains("--elevator"));
     assert!(refusal("iodepth=4\niodepth_low=8\nioengine=libaio").contains("iodepth_low"));
     assert_eq!(
         read("t.fio", "[global]\nbs=4k\n", &Outside::NOTHING).unwrap_err(),
@@ -130,6 +135,42 @@ fn a_sequential_job_goes_through_its_part_once() {
     assert_eq!(places("rw=read\nbs=4k\nloops=2", 8192), [0, 4096, 0, 4096]);
     assert_eq!(places("rw=read:4k\nbs=4k", 16384), [0, 8192, 0, 8192], "every second block");
     assert_eq!(places("rw=read:-8k\nbs=4k\nnumber_ios=4", 16384), [0, 8192, 4096, 0]);
+}
+
+#[test]
+fn a_sequential_job_leaves_gaps_between_zones_and_does_not_align() {
+    for zones in
+        ["zonesize=8k\nzonerange=16k", "zonesize=8k\nzoneskip=8k", "zonemode=strided\nzonesize=8k\nzoneskip=8k"]
+    {
+        assert_eq!(places(&format!("bs=4k\nsize=32k\nnumber_ios=4\n{zones}"), 1 << 20), [0, 4096, 16384, 20480]);
+    }
+    let huge = "zonesize=4k\nzonerange=16383p\nzoneskip=16383p";
+    assert_eq!(places(&format!("bs=4k\nsize=8k\n{huge}"), 1 << 20), [0, 0]);
+    assert_eq!(places("bs=4k\nsize=12k\nblockalign=8k", 1 << 20), [0, 4096, 8192]);
+}
+
+#[test]
+fn a_share_of_the_size_is_one_of_the_files() {
+    assert_eq!(ios("bs=4k\nfilesize=4m\nsize=50%", 1 << 30).len(), 512);
+    assert_eq!(ios("bs=4k\nfilesize=64k\nsize=50%\nnrfiles=2", 1 << 30).len(), 16);
+}
+
+#[test]
+fn a_job_of_an_included_file_has_its_place_there() {
+    let outside = Outside { variable: &|_| None, file: &|_| Ok("[b]\nsize=1000t\n".into()) };
+    let text = "[a]\nsize=1m\n\n\ninclude inc/b.fio\n";
+    let wrong = FioWork::read("t.fio", text, &Options::default(), &outside).expect_err("too large");
+    assert!(wrong.starts_with("inc/b.fio, line 1: file b.0.0 ends at"), "{wrong}");
+}
+
+#[test]
+fn a_note_names_what_would_end_a_job_early() {
+    let notes = |options: &str| {
+        let text = format!("[a]\nsize=1m\n{options}\n[b]\nsize=1m\nratemin=1m\nss=iops:10%\n");
+        FioWork::read("t.fio", &text, &Options::default(), &Outside::NOTHING).expect("two jobs").notes.join("\n")
+    };
+    assert!(notes("ratemin=2m").contains("end a job early for rate_min, steadystate; here"), "{}", notes(""));
+    assert!(notes("max_latency=1").contains("early for max_latency, rate_min, steadystate; here"));
 }
 
 #[test]

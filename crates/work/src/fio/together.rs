@@ -61,15 +61,41 @@ impl Together {
         }
     }
 
-    /// The pause of a job that has done `ios` I/Os, if that is more than its share; else it does one more.
+    /// The pause of a job that has done `ios` I/Os, if that is more than its share.
     pub fn pause(&self, flow: Flow, ios: u64) -> Option<Span> {
-        let mut state = self.state();
-        let shared = state.flows.entry(flow.id).or_default();
+        let state = self.state();
+        let shared = state.flows.get(&flow.id)?;
         // ios / all > weight / weights, as fio has it.
-        if u128::from(ios) * u128::from(shared.weight) > u128::from(flow.weight) * u128::from(shared.ios) {
-            return Some(if flow.sleep > Span::ZERO { flow.sleep } else { ASK_AGAIN });
+        let is_ahead = u128::from(ios) * u128::from(shared.weight) > u128::from(flow.weight) * u128::from(shared.ios);
+        is_ahead.then_some(if flow.sleep > Span::ZERO { flow.sleep } else { ASK_AGAIN })
+    }
+
+    /// A job of the flow does so many I/Os more.
+    pub fn count(&self, flow: Flow, ios: u64) {
+        self.state().flows.entry(flow.id).or_default().ios += ios;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Outside, read};
+    use super::*;
+
+    /// Which of three jobs are ended when the first ends; the last begins behind a stonewall.
+    fn ended(options: &str) -> Vec<bool> {
+        let text = format!("[global]\n{options}\n[a]\n[b]\n[c]\nstonewall\n");
+        let jobs = read("t.fio", &text, &Outside::NOTHING).expect("three jobs");
+        let together = Together::new(jobs.iter());
+        together.end(&jobs[0], 0);
+        jobs.iter().map(|job| together.has_ended(job)).collect()
+    }
+
+    #[test]
+    fn exitall_ends_the_group_and_later_ones_only_by_request() {
+        assert_eq!(ended(""), [false, false, false]);
+        for options in ["exitall", "exitall\nexit_what=group", "exitall\nexit_what=stonewall"] {
+            assert_eq!(ended(options), [true, true, false], "{options}");
         }
-        shared.ios += 1;
-        None
+        assert_eq!(ended("exitall\nexit_what=all"), [true, true, true]);
     }
 }

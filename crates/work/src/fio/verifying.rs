@@ -20,9 +20,11 @@ impl Verifying {
         self.written.push_back((file as u32, offset, bytes));
     }
 
-    /// All is written.
-    pub fn end(&mut self) {
+    /// All is written. True if reading begins with that.
+    pub fn end(&mut self) -> bool {
+        let begins = self.now < self.written.len();
         self.now = self.written.len();
+        begins
     }
 
     /// What is read next, if it is time for that.

@@ -15,7 +15,7 @@ use goodness_core::{
     ChannelKind, Device, DiskId, DiskSpec, FileId, FileSpec, HORIZON_MAX, Layout, Outsider, Piece, SECTOR_BYTES, Seed,
     Span, Start, StorageSpec, Task, TaskId, TaskSpec, Time, VolumeId, VolumeSpec, Workload, WorkloadSource,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Default disk.
@@ -65,11 +65,10 @@ impl FioWork {
         let jobs = super::read(file, text, outside)?;
         let bytes = goodness_device::by_name(&options.device, Seed(1))?.facts().sectors * SECTOR_BYTES;
         let mut layout = Places::of(&jobs, bytes);
-        layout.place(file, &jobs, bytes)?;
+        layout.place(&jobs, bytes)?;
         let extents: Vec<Vec<Extent>> = jobs.iter().map(|job| layout.extents(job)).collect();
         for (job, extents) in jobs.iter().zip(&extents) {
-            FioStream::new(job, &lengths(extents), Seed(1))
-                .map_err(|why| format!("{file}, line {}: {why}", job.line))?;
+            FioStream::new(job, &lengths(extents), Seed(1)).map_err(|why| job.place.says(&why))?;
         }
         let disk = Piece { disk: DiskId(0), sector: 0, sectors: bytes / SECTOR_BYTES };
         let storage = StorageSpec {
@@ -127,6 +126,11 @@ fn notes(jobs: &[FioJob], options: &Options, storage: &StorageSpec) -> Vec<Strin
         let mib = (u64::from(storage.cache_pages) * PAGE) >> 20;
         notes.push(format!("files of jobs without direct=1 go through a page cache of {mib} MiB, empty at the start"));
     }
+    let unstopped: BTreeSet<&str> = jobs.iter().flat_map(|job| job.unstopped.iter().copied()).collect();
+    if !unstopped.is_empty() {
+        let names: Vec<&str> = unstopped.into_iter().collect();
+        notes.push(format!("fio may end a job early for {}; here the jobs go on", names.join(", ")));
+    }
     let first = |job: &&FioJob| job.wave == 0;
     let ramp = |job: &FioJob| job.start_delay + job.ramp_time;
     let (least, most) = (jobs.iter().filter(first).map(ramp).min(), jobs.iter().map(ramp).max());
@@ -161,7 +165,7 @@ impl Places {
     }
 
     /// Places the files one after the other, in the order in which jobs name them.
-    fn place(&mut self, file: &str, jobs: &[FioJob], disk: u64) -> Result<(), String> {
+    fn place(&mut self, jobs: &[FioJob], disk: u64) -> Result<(), String> {
         let mut end = 0u64;
         for (job, name) in jobs.iter().flat_map(|job| job.files.iter().map(move |name| (job, name))) {
             if self.numbers.contains_key(name) {
@@ -172,18 +176,17 @@ impl Places {
                 *start = end;
                 end = end.saturating_add(bytes).checked_next_multiple_of(PAGE).unwrap_or(u64::MAX);
                 if end > disk {
-                    return Err(format!(
-                        "{file}, line {}: file {name} ends at byte {end}, and the disk has {disk}; make size smaller, \
-                         or name a larger disk with --device",
-                        job.line
-                    ));
+                    return Err(job.place.says(&format!(
+                        "file {name} ends at byte {end}, and the disk has {disk}; make size smaller, or name a larger \
+                         disk with --device"
+                    )));
                 }
             }
             self.numbers.insert(name.clone(), FileId(self.files.len() as u32));
             let pages = (bytes.unwrap_or(disk) / PAGE).max(1);
             if *is_cached {
                 let pages = u32::try_from(pages).map_err(|_| {
-                    format!("{file}, line {}: file {name} has more than 16 TiB, too many for a cached file", job.line)
+                    job.place.says(&format!("file {name} has more than 16 TiB, too many for a cached file"))
                 })?;
                 let sector = *start / SECTOR_BYTES;
                 self.files.push(FileSpec { name: name.clone(), volume: VolumeId(0), sector, pages, fragments: None });
@@ -250,7 +253,7 @@ impl WorkloadSource for FioWork {
     }
 
     fn place_of(&self, task: TaskId) -> Option<String> {
-        self.jobs.get(task.index()).map(|job| format!("{}, line {}", self.name, job.line))
+        self.jobs.get(task.index()).map(|job| job.place.to_string())
     }
 
     fn asks_for_elevator(&self) -> bool {

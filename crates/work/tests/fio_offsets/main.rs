@@ -16,7 +16,7 @@ fn done(options: &str) -> String {
         FioOp::Read => Some('r'),
         FioOp::Write => Some('w'),
         FioOp::Trim => Some('t'),
-        FioOp::Sync | FioOp::DataSync => None,
+        FioOp::Sync | FioOp::DataSync | FioOp::Drain => None,
     };
     let ios = stream.take(10_000).filter_map(|io| Some((letter(io.op)?, io)));
     ios.map(|(letter, io)| format!("{letter}{}:{}+{}", io.file, io.offset, io.bytes)).collect::<Vec<_>>().join(" ")

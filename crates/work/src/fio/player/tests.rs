@@ -4,14 +4,19 @@ use super::super::{Outside, read};
 use super::*;
 use goodness_core::{Seed, TaskId};
 
-/// Steps of a job with `options` over 64 KiB until its end, all at one instant, without the steps around it.
-fn steps(options: &str) -> Vec<String> {
+/// A player of a job with `options` over 64 KiB, and the job.
+fn player(options: &str) -> (Player, Arc<FioJob>) {
     let job = Arc::new(
         read("t.fio", &format!("[j]\nsize=64k\nrw=write\n{options}"), &Outside::NOTHING).expect("a job file").remove(0),
     );
     let stream = FioStream::new(&job, &[64 << 10], Seed(1)).expect("it fits");
     let extent = Extent { file: FileId(3), start: 1 << 20, bytes: 64 << 10 };
-    let mut player = Player::new(job, stream, vec![extent], Span::from_us(2));
+    (Player::new(Arc::clone(&job), stream, vec![extent], Span::from_us(2)), job)
+}
+
+/// Steps of a job with `options` over 64 KiB until its end, all at one instant, without the steps around it.
+fn steps(options: &str) -> Vec<String> {
+    let mut player = player(options).0;
     let mut rng = Seed(1).rng();
     let mut told = Vec::new();
     loop {
@@ -81,4 +86,44 @@ fn a_durable_direct_write_is_followed_by_a_flush_that_is_waited_for() {
 fn think_time_comes_behind_what_is_under_way() {
     let found = io("direct=1\nbs=32k\nthinktime=500");
     assert_eq!(found[..3], ["write 2048+64", "await 0", "sleep 500"]);
+}
+
+#[test]
+fn all_writes_are_complete_before_what_they_wrote_is_read_again() {
+    let found = io("direct=1\nbs=32k\nioengine=libaio\niodepth=8\niodepth_batch=8\nverify=md5");
+    let wanted = ["write 2048+64", "write 2112+64", "await 0", "read 2048+64", "read 2112+64", "await 0"];
+    assert_eq!(found, wanted);
+}
+
+/// I/Os that two jobs which run beside each other submit in 100 ms, if a wait for I/O takes 10 us.
+fn submitted(options: [&str; 2]) -> [u64; 2] {
+    let [(a, job_a), (b, job_b)] = options.map(|it| player(&format!("direct=1\ntime_based\nruntime=1\n{it}")));
+    let together = Together::new([&*job_a, &*job_b].into_iter());
+    let mut players = [a, b].map(|player| (Time::ZERO, player.beside(Some(together.clone()))));
+    let (mut counts, mut rng) = ([0; 2], Seed(1).rng());
+    loop {
+        let at = usize::from(players[1].0 < players[0].0);
+        let (now, player) = &mut players[at];
+        if *now > Time::ZERO + Span::from_ms(100) {
+            return counts;
+        }
+        match player.next(&mut StepContext { now: *now, task: TaskId(at as u32), rng: &mut rng }) {
+            Step::Io(IoStep::Submit { .. }) => counts[at] += 1,
+            Step::Io(_) => *now += Span::from_us(10),
+            Step::Compute(span) | Step::Sleep(span) => *now += span,
+            Step::SleepUntil(until) => *now = (*now).max(until),
+            step => panic!("{step:?}"),
+        }
+    }
+}
+
+#[test]
+fn jobs_of_a_flow_do_ios_by_their_weights_in_batches_and_at_a_rate_too() {
+    let queue = "ioengine=libaio\niodepth=16\niodepth_batch=8\niodepth_low=1\nflow=1";
+    for one in ["flow=1", queue, "rate_iops=2000\nflow=1"] {
+        let [a, b] = submitted([one, "flow=3"]);
+        assert!(a > 100 && a.abs_diff(b / 3) <= 16, "{one}: {a} and {b}");
+    }
+    let [a, b] = submitted(["", "thinktime=100"]);
+    assert!(a > 5 * b, "without a flow: {a} and {b}");
 }
