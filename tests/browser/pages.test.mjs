@@ -53,6 +53,17 @@ test("a text beyond its drawing would be found", async () => {
   await page.close();
 });
 
+test("in print what is folded on the screen is there with its heading", async () => {
+  const { page } = await show(`file://${process.env.PAGES}/diff.html`);
+  const shown = () => page.evaluate(() => [...document.querySelectorAll("details:not([open])")].map((fold) =>
+    ["summary", "summary + *"].map((part) => fold.querySelector(`:scope > ${part}`).checkVisibility())));
+  const folds = await shown();
+  assert.ok(folds.length && folds.every(([heading, text]) => heading && !text), "on the screen they are folded");
+  await page.emulateMedia({ media: "print" });
+  assert.deepEqual(await shown(), folds.map(() => [true, true]));
+  await page.close();
+});
+
 test("a lesson is stepped through with buttons and keys", async () => {
   const { page } = await show(`file://${process.env.PAGES}/teach.html`);
   const said = () => page.locator("#said-0").textContent();

@@ -225,16 +225,21 @@ test("a slice that is stepped to reads as it was recorded", async () => {
 test("a wait that is chosen tells who ran meanwhile, and a slice that began at once does not", async () => {
   const { page } = await open();
   const recorded = slices(0, 3);
-  const late = recorded.findIndex((it) => it.waited > 0n);
+  const ranBefore = ({ start, waited }) =>
+    recorded.filter((it) => it.start < start && it.start + it.length > start - waited);
+  const late = recorded.findIndex((it) => it.waited > 0n && ranBefore(it).length === 1);
   const prompt = recorded.findIndex((it) => it.waited === 0n);
+  assert.ok(late >= 0 && prompt >= 0, "the sample has both");
   const { start, waited } = recorded[late];
-  const meanwhile = recorded.filter((it) => it.start < start && it.start + it.length > start - waited);
   await page.locator(".timeline").focus();
   await press(page, "ArrowDown", "ArrowDown", "ArrowDown", ...Array(late + 1).fill("n"));
   const chain = page.locator("#schedule-chain");
   const link = await chain.locator("li").first().textContent();
   assert.ok(link.startsWith(recorded[late].task) && link.includes("for CPU 3"), link);
-  if (meanwhile.length === 1) assert.ok(link.includes(meanwhile[0].task), link);
+  assert.ok(link.includes(`There ran ${ranBefore(recorded[late])[0].task} `), link);
+  const at = Math.round(Number(2n * start - waited) / 2);
+  assert.equal(await chain.locator("pre code").textContent(),
+    `goodness why made-up-web-server.trace --arm eevdf:kernel=6.12 --seed 1 --of all --at ${at}ns`);
   await press(page, ...Array(Math.abs(prompt - late)).fill(prompt > late ? "n" : "p"));
   assert.equal(await chain.isVisible(), false, "nothing was late");
   await page.close();

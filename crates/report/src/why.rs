@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub use headline::headline;
 pub use page::page;
 pub use text::text;
-pub use words::part as said;
+pub use words::{part as said, who};
 
 /// Name and version of the schema.
 pub const SCHEMA: &str = "goodness.why/1";

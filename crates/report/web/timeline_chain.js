@@ -55,16 +55,20 @@ function linkWords(schedule, { task, cpu, from, to, isWoken, waker, behind }) {
 const CARRIED = new Set(["--machine", "--judge", "--fact", "--arrivals", "--ends", "--recorded-by", "--device",
   "--block-events", "--io-cost", "--seed"]);
 const SWITCHES = new Set(["--lenient", "--without-others", "--block-only"]);
-const DROPPED = new Set(["-v", "--verbose", "-q", "--quiet", "--no-html", "--timing", "--decide", "--cite"]);
+const DROPPED = new Set(["--verbose", "--quiet", "--no-html", "--timing", "--decide", "--cite"]);
+/** Of options of one letter only that of a policy has a value, which may be the next word. */
+const POLICY = /^-[qv]*p$/;
 
 /** The command that explains what is late at a time under an arm; null where none does. */
 function whyCommand(report, label, at) {
-  const words = report.details?.command?.match(/(?:'[^']*'|[^\s'])+/g) ?? [];
+  const words = report.details?.command?.match(/(?:'[^']*'|\\.|[^\s'\\])+/g) ?? [];
   if (!["compare", "run"].includes(words[1]) || words.includes("--as-arms")) return null;
-  const [inputs, kept] = [[], []];
-  for (let i = 2; i < words.length; i++) {
+  const end = words.includes("--") ? words.indexOf("--") : words.length;
+  const [inputs, kept] = [words.slice(end + 1), []];
+  for (let i = 2; i < end; i++) {
     const [word, value] = [words[i], words[i + 1]];
-    const hasValue = !word.includes("=") && value && !value.startsWith("-");
+    const takesValue = word.startsWith("--") ? !word.includes("=") : POLICY.test(word);
+    const hasValue = takesValue && i + 1 < end && !value.startsWith("-");
     if (!word.startsWith("-")) inputs.push(word);
     else if (SWITCHES.has(word)) kept.push(word);
     else if (!DROPPED.has(word)) {
@@ -74,12 +78,14 @@ function whyCommand(report, label, at) {
   }
   if (inputs.length > 1) return null;
   const arm = label.replace(/ \(\d+\)$/, "");
-  const isPolicy = words.some((it) => /^(-p|--policy|--elevator)/.test(it));
+  const isPolicy = words.some((it) => /^(-[qv]*p|--policy|--elevator)/.test(it));
   // With policies a label is POLICY or POLICY+ELEVATOR, else what --arm reads.
   const [policy, elevator] = arm.split("+");
   const under = isPolicy ? ["-p", policy, ...(elevator ? ["--elevator", elevator] : [])]
     : ["--arm", /^[\w.:=,-]+$/.test(arm) ? arm : `'${arm.replaceAll("'", "'\\''")}'`];
-  return ["goodness why", ...inputs, ...under, ...kept, "--of all", `--at ${Math.round(at)}ns`].join(" ");
+  const isDashed = inputs[0]?.startsWith("-");
+  const [before, after] = isDashed ? [[], ["--", ...inputs]] : [inputs, []];
+  return ["goodness why", ...before, ...under, ...kept, "--of all", `--at ${Math.round(at)}ns`, ...after].join(" ");
 }
 
 /** Shows the chain of a chosen slice, or hides the last one. */

@@ -26,9 +26,14 @@ fn every_decision_is_told_in_words() {
     let (code, said) = teach(&["A:0:8 B:1:4", "-p", "srtf", "-v"]);
     assert_eq!(code, 0, "{said}");
     let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    let first = "1 ms: A was stopped with 7 ms left; B runs (4 ms left, waited 0); waiting: A (7 ms left, waited 0)";
+    let first = "1 ms: A was stopped with 7 ms left; B runs (4 ms left, waited 0), because it needs 4 ms, less than \
+                 A's 7 ms; waiting: A (7 ms left, waited 0)";
     assert!(words.contains(first), "{said}");
     assert!(words.contains("5 ms: B ended; A runs (7 ms left, waited 4); nobody else waits"), "{said}");
+    let (_, said) = teach(&["A:0:8 B:1:4 C:2:9", "-p", "eevdf", "-v"]);
+    let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let done = "A was stopped with 0 ms left; C runs (3 ms left, waited 10); nobody else waits";
+    assert!(words.contains(done), "who needs no time is no reason: {said}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::rules::Rulings;
 use goodness_core::{LockId, Overhead, Reason, Span};
 use goodness_observe::blame::{Cause, Explained, Lateness, Of, Origin, Segment, ServedFirst};
 use goodness_report::rule::Rule;
-use goodness_report::why::{Held, Latency, Link, LockPart, Part, Tail, Who};
+use goodness_report::why::{Held, Latency, Link, LockPart, Part, Tail, Who, who};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -241,7 +241,7 @@ impl Account<'_> {
             cpu: segment.cpu.0,
             cause: blamed.name().into(),
             culprit,
-            rule: segment.rule.map(Rule::from),
+            rule: segment.rule.map(|reason| Rule::over(reason, &who(&self.names.who(segment.task)))),
             lock: segment.lock.map(|held| Held {
                 name: self.names.lock(held.lock).into(),
                 waiter: self.names.who(held.waiter),

@@ -61,7 +61,7 @@ impl Condition {
             }
             What::Difference => (Outcome::Holds, "There is no difference.".into()),
             What::Change { metric, above, ratio } => match diff.metrics.iter().find(|it| it.name == *metric) {
-                Some(it) => (outcome(it, *above, *ratio), format!("B's is {}.", change(it, diff.kind))),
+                Some(it) => (outcome(it, *above, *ratio), format!("{metric} of B is {}.", change(it, diff.kind))),
                 None => (Outcome::Inconclusive, format!("{metric} was not measured on both sides.")),
             },
         };
@@ -104,6 +104,14 @@ mod tests {
         assert_eq!(of("throughput<-5%", 0.90, 0.94), Outcome::Fails);
         assert_eq!(of("throughput < -5 %", 0.96, 1.20), Outcome::Holds);
         assert_eq!(of("throughput < -5%", 0.90, 0.96), Outcome::Inconclusive);
+    }
+
+    #[test]
+    fn the_reason_names_the_metric() {
+        let mut diff = Diff::new(Kind::Arms, Side::default(), Side::default());
+        diff.metrics.push(Difference { name: "throughput".into(), finding: Finding::Equal, ..Difference::default() });
+        let gate = Condition::parse("throughput < -5%").unwrap().decide(&diff);
+        assert_eq!(gate.because, "throughput of B is unchanged.");
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Lag and virtual deadlines of the jobs over time, of a policy that has them: as a table and as pictures.
 
-use super::axis::x;
+use super::axis::{MARGIN, WIDTH, x};
 use super::gantt::ms;
-use super::{Lesson, Place, Schedule};
+use super::{Job, Lesson, Place, Schedule};
 use crate::colour;
 use crate::figure::printable;
-use crate::shell::{escape, picture as picture_of};
+use crate::legend::legend;
+use crate::shell::{Cell, escape, fold, picture as picture_of, table as table_of};
 use std::fmt::Write;
 
 /// Columns of the time and the virtual time, and of each job.
@@ -56,8 +57,28 @@ pub(super) fn pictures(lesson: &Lesson, schedule: &Schedule, end: u64) -> String
     format!(
         "<p class=\"about\">Lag: CPU time that a job is owed. A job below the line of 0 had more than its share and is \
          not eligible.</p>\n{lags}<p class=\"about\">Virtual deadlines, and the virtual time (dashed). Of the eligible \
-         jobs the one with the earliest deadline runs.</p>\n{deadlines}"
+         jobs the one with the earliest deadline runs.</p>\n{deadlines}{}",
+        fold("The same as a table", &data(lesson, schedule), false)
     )
+}
+
+/// What the pictures show, a row for each pick.
+fn data(lesson: &Lesson, schedule: &Schedule) -> String {
+    let of_job = |job: &Job| ["lag of", "deadline of"].map(|what| format!("{what} {}", job.name));
+    let heads: Vec<String> =
+        ["time".into(), "virtual time".into()].into_iter().chain(lesson.jobs.iter().flat_map(of_job)).collect();
+    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+    let row = |at: &[Place]| {
+        let of_job = |job: usize| match at.iter().rfind(|it| it.job == job) {
+            Some(it) => [it.lag_ns, it.deadline_ns].map(|ns| ms(ns as f64)),
+            None => [String::new(), String::new()],
+        };
+        let times = [at[0].at_ns as f64, at[0].virtual_time_ns as f64].map(ms);
+        let cells = times.into_iter().chain((0..lesson.jobs.len()).flat_map(of_job));
+        cells.map(|it| Cell::number(&it)).collect()
+    };
+    let rows: Vec<Vec<Cell>> = schedule.places.chunk_by(|a, b| a.at_ns == b.at_ns).map(row).collect();
+    table_of(&format!("Places under {} at each pick, in ms", schedule.policy), &heads, &rows)
 }
 
 /// What a picture shows of each place.
@@ -96,9 +117,10 @@ fn picture(lesson: &Lesson, schedule: &Schedule, end: u64, curve: &Curve) -> Str
     let label = |value: i64, dy: f64| {
         format!("<text x=\"0\" y=\"{:.1}\" class=\"hint\">{} ms</text>", y(value) + dy, ms(value as f64))
     };
+    let (names, height) = names(lesson, curve);
     let svg = format!(
-        "<svg viewBox=\"0 0 {:.0} {HEIGHT:.0}\" role=\"img\" aria-label=\"{} under {}\">\n<path d=\"{axis}\" \
-         fill=\"none\" stroke=\"currentColor\"{dashes}/>\n{lines}{}{}\n</svg>",
+        "<svg viewBox=\"0 0 {:.0} {height:.0}\" role=\"img\" aria-label=\"{} under {}\">\n<path d=\"{axis}\" \
+         fill=\"none\" stroke=\"currentColor\"{dashes}/>\n{lines}{}{}\n{names}</svg>",
         x(end, end) + 20.0,
         curve.name,
         escape(&schedule.policy),
@@ -106,6 +128,21 @@ fn picture(lesson: &Lesson, schedule: &Schedule, end: u64, curve: &Curve) -> Str
         label(low, 0.0)
     );
     picture_of(&svg, &format!("{} under {}", curve.name, schedule.policy))
+}
+
+/// The jobs with their colours below a picture, and the height with them.
+fn names(lesson: &Lesson, curve: &Curve) -> (String, f64) {
+    let virtual_time = curve.is_stepped.then(|| "virtual time".to_string());
+    let names: Vec<String> = lesson.jobs.iter().map(|job| printable(&job.name)).chain(virtual_time).collect();
+    let swatch = |index: usize, left: f64, top: f64| {
+        let (right, middle) = (left + 16.0, top + 6.5);
+        let (colour, look) = match index < lesson.jobs.len() {
+            true => (colour::of(index), "stroke-width=\"2.5\""),
+            false => ("currentColor".into(), "stroke-dasharray=\"4 3\""),
+        };
+        format!("<path d=\"M{left:.1} {middle:.1}H{right:.1}\" fill=\"none\" stroke=\"{colour}\" {look}/>")
+    };
+    legend(&names, swatch, (MARGIN + WIDTH, HEIGHT + 4.0))
 }
 
 /// The line of one job. It ends where the job left the queue.
@@ -120,4 +157,17 @@ fn path(own: &[&Place], end: u64, y: impl Fn(i64) -> f64, curve: &Curve) -> Stri
         };
     }
     path
+}
+
+#[test]
+fn each_job_is_named_in_both_pictures_and_in_the_table() {
+    let jobs = ["A", "<i>"].map(|name| Job { name: name.into(), burst_ns: 5, ..Job::default() }).to_vec();
+    let places = (0..2).map(|job| Place { job, deadline_ns: 4_000_000, ..Place::default() }).collect();
+    let schedule = Schedule { places, ..Schedule::of("eevdf".into(), &jobs, Vec::new()) };
+    let lesson = Lesson { schema: super::SCHEMA, jobs, cpus: 1, policies: Vec::new() };
+    let html = pictures(&lesson, &schedule, 5);
+    assert_eq!((html.matches(">A</text>").count(), html.matches(">&lt;i&gt;</text>").count()), (2, 2), "{html}");
+    assert_eq!((html.matches(">virtual time</text>").count(), html.matches("<i>").count()), (1, 0), "{html}");
+    let table = html.split("<details>").nth(1).expect("a table, folded");
+    assert!(table.contains("deadline of A") && table.contains("lag of &lt;i&gt;"), "{table}");
 }

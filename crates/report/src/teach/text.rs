@@ -117,13 +117,14 @@ fn decision(lesson: &Lesson, schedule: &Schedule, slice: &Piece) -> String {
         ms(left(lesson, schedule, slice.job, at)),
         ms(waited(lesson, schedule, slice.job, at))
     );
-    let rule = because(slice);
+    let rule = because(slice, |job| left(lesson, schedule, job, at) > 0.0);
     format!("{} ms: {why}; {} runs{place} ({own}){rule}; {waiting}", ms(at as f64), name(slice.job))
 }
 
-/// The rules by which a job is ahead of those that wait.
-fn because(slice: &Piece) -> String {
-    let mut said: Vec<String> = slice.ahead_of.iter().map(|it| printable(&it.rule.said)).collect();
+/// The rules by which a job is ahead of those that wait. Who `needs` no time has yet to leave, and waits for nothing.
+fn because(slice: &Piece, needs: impl Fn(usize) -> bool) -> String {
+    let waiting = slice.ahead_of.iter().filter(|it| needs(it.job));
+    let mut said: Vec<String> = waiting.map(|it| printable(&it.rule.said)).collect();
     said.dedup();
     if said.is_empty() { String::new() } else { format!(", because {}", said.join(" and ")) }
 }

@@ -76,7 +76,11 @@ fn locks(tail: &Tail) -> String {
     let rows: Vec<Vec<Cell>> = tail.locks.iter().map(row).collect();
     match rows.is_empty() {
         true => String::new(),
-        false => shell::table("Of it asleep for a lock", &["lock", "held by", "share", "time"], &rows),
+        false => shell::table(
+            "Asleep for a lock: time that is counted above, too",
+            &["lock", "held by", "share", "time"],
+            &rows,
+        ),
     }
 }
 

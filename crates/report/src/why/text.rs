@@ -54,7 +54,7 @@ fn sums(why: &Why, width: u16, is_long: bool, out: &mut String) {
     }
     for it in &tail.locks[..if is_long { tail.locks.len() } else { LOCKS.min(tail.locks.len()) }] {
         let head = format!("{:>8}  ", figure::percent(Some(it.share)));
-        let text = format!("of it {}, held by {}", part(&it.part()), figure::name(&it.holder));
+        let text = format!("counted above, too: {}, held by {}", part(&it.part()), figure::name(&it.holder));
         let _ = writeln!(out, "{}", table::wrapped(&head, &text, width, "            "));
     }
 }

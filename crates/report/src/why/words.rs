@@ -80,8 +80,8 @@ pub(super) fn link(joined: &Joined) -> String {
         _ => "not told by the events".into(),
     };
     let said = match &link.rule {
-        Some(rule) if *times == 1 => format!("{said}: {}", rule.said),
-        Some(rule) => format!("{said}{many}: first {}", rule.said),
+        Some(rule) if *times == 1 => format!("{said}: {}", figure::printable(&rule.said)),
+        Some(rule) => format!("{said}{many}, the first time because {}", figure::printable(&rule.said)),
         None => said + &many,
     };
     said + &of_lock
@@ -107,7 +107,8 @@ fn some(who: &Who, count: usize) -> String {
 }
 
 /// A task by name, and by its number where it is a thread's.
-pub(super) fn who(who: &Who) -> String {
+#[must_use]
+pub fn who(who: &Who) -> String {
     match who.id {
         0 => figure::name(&who.name),
         id => format!("{} {id}", figure::name(&who.name)),
@@ -173,4 +174,25 @@ pub(super) fn joined(chain: &[Link]) -> Vec<Joined<'_>> {
 /// A time on the clock of the recording or the run.
 pub(super) fn moment(at_ns: u64) -> String {
     format!("{}.{:06} s", at_ns / 1_000_000_000, at_ns / 1_000 % 1_000_000)
+}
+
+#[test]
+fn the_rule_of_several_links_is_that_of_the_first() {
+    let by = goodness_core::Span::from_us(2_000);
+    let [task, culprit] = [("b", 7), ("a", 9)].map(|(name, id)| Who { name: name.into(), id });
+    let one = Link {
+        from_ns: 0,
+        length_ns: 5,
+        rule: Some(crate::rule::Rule::over(goodness_core::Reason::NotEligible { lag: by }, &who(&task))),
+        task,
+        cpu: 0,
+        cause: "behind".into(),
+        culprit: Some(culprit),
+        lock: None,
+        served_first: None,
+    };
+    let said = |chain: &[Link]| link(&joined(chain)[0]);
+    assert_eq!(said(std::slice::from_ref(&one)), "b 7 waited for CPU 0 behind a 9: b 7 had 2 ms more than its share");
+    let twice = "b 7 waited for CPU 0 behind a 9, 2 times, the first time because b 7 had 2 ms more than its share";
+    assert_eq!(said(&[one.clone(), one]), twice);
 }
