@@ -61,12 +61,12 @@ pub(super) fn pictures(lesson: &Lesson, schedule: &Schedule, end: u64) -> String
         "<p class=\"about\">Lag: CPU time that a job is owed. A job below the line of 0 had more than its share and is \
          not eligible.</p>\n{lags}<p class=\"about\">Virtual deadlines, and the virtual time (dashed). Of the eligible \
          jobs the one with the earliest deadline runs.</p>\n{deadlines}{}",
-        fold("The same as a table", &data(lesson, schedule), false)
+        fold("The same as a table", &in_numbers(lesson, schedule), false)
     )
 }
 
 /// What the pictures show, a row for each pick.
-fn data(lesson: &Lesson, schedule: &Schedule) -> String {
+fn in_numbers(lesson: &Lesson, schedule: &Schedule) -> String {
     let names = |job: &Job| ["lag of", "deadline of"].map(|what| format!("{what} {}", job.name));
     let heads: Vec<String> =
         ["time".into(), "virtual time".into()].into_iter().chain(lesson.jobs.iter().flat_map(names)).collect();
