@@ -66,7 +66,7 @@ fn the_best_comes_first_with_interval_change_and_verdict_and_the_unmeasured_last
     let first = line(&text, "−30…−9 %");
     assert!(text.contains("Ranking by p99 wake-up latency (wakeup_latency_p99), lower is better"));
     assert!(text.starts_with(
-        "a-policy-with-a-name-far-too-long-for-any-terminal cuts p99 wake-up latency from 1.50 ms to 1.20 ms"
+        "a-policy-with-a-name-far-too-long-for-any-terminal cuts p99 wake-up latency from 1.50 ms (eevdf) to "
     ));
     assert!(
         first.starts_with("1  a-policy") && first.contains("1.08…1.32 ms") && first.contains("19 % lower"),
