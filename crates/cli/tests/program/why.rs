@@ -27,7 +27,7 @@ fn who_preempts_the_holder_of_a_lock_is_named_in_the_first_line_and_checked() {
         "{answer}"
     );
     assert!(words.contains("holds worker.affinity=own: 2.70 ms to 500 µs"), "{answer}");
-    assert!(words.contains("96.3 % of it asleep for lock log, held by logger"), "{answer}");
+    assert!(words.contains("96.3 % counted above, too: asleep for lock log, held by logger"), "{answer}");
     let unchecked = said(&["why", LOCKED, "--no-check", "--profile"]);
     assert!(!unchecked.contains("holds"), "{unchecked}");
     assert!(["the CPU time of worker", "the time lock log is held"].iter().all(|it| unchecked.contains(it)));

@@ -44,7 +44,7 @@ fn gates(diff: &Diff) -> String {
         vec![Cell::text(&gate.condition), outcome, Cell::of_class(&gate.because, "note")]
     };
     let rows: Vec<Vec<Cell>> = diff.gates.iter().map(row).collect();
-    shell::table("Conditions of --fail-if", &["fails if", "outcome", "because"], &rows)
+    shell::table("Conditions of --fail-if", &["fails if", "gate", "because"], &rows)
 }
 
 fn decision(diff: &Diff, first: &FirstDifference) -> String {

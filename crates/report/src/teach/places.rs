@@ -35,15 +35,18 @@ fn rows(lesson: &Lesson, schedule: &Schedule, jobs: &[usize]) -> Vec<String> {
     let head: String = jobs.iter().map(name).collect();
     let mut lines = vec![format!("    {:>8}{:>8}{head}", "at", "V")];
     for at in schedule.places.chunk_by(|a, b| a.at_ns == b.at_ns) {
-        let cell = |job: &usize| match at.iter().rfind(|it| it.job == *job) {
-            Some(it) => format!("{:>7}{:>7}", ms(it.lag_ns as f64), ms(it.deadline_ns as f64)),
-            None => " ".repeat(JOB),
-        };
-        let cells: String = jobs.iter().map(cell).collect();
+        let cells: String = jobs.iter().flat_map(|job| of_job(at, *job)).map(|it| format!("{it:>7}")).collect();
         let [time, virtual_time] = [at[0].at_ns as f64, at[0].virtual_time_ns as f64].map(ms);
         lines.push(format!("    {time:>8}{virtual_time:>8}{cells}").trim_end().into());
     }
     lines
+}
+
+/// Lag and deadline of a job at one time, in ms; empty where it is not there.
+fn of_job(at: &[Place], job: usize) -> [String; 2] {
+    at.iter()
+        .rfind(|it| it.job == job)
+        .map_or_else(Default::default, |it| [it.lag_ns, it.deadline_ns].map(|ns| ms(ns as f64)))
 }
 
 /// The pictures of a schedule on the time axis that ends at `end`; empty without places.
@@ -58,23 +61,19 @@ pub(super) fn pictures(lesson: &Lesson, schedule: &Schedule, end: u64) -> String
         "<p class=\"about\">Lag: CPU time that a job is owed. A job below the line of 0 had more than its share and is \
          not eligible.</p>\n{lags}<p class=\"about\">Virtual deadlines, and the virtual time (dashed). Of the eligible \
          jobs the one with the earliest deadline runs.</p>\n{deadlines}{}",
-        fold("The same as a table", &data(lesson, schedule), false)
+        fold("The same as a table", &in_numbers(lesson, schedule), false)
     )
 }
 
 /// What the pictures show, a row for each pick.
-fn data(lesson: &Lesson, schedule: &Schedule) -> String {
-    let of_job = |job: &Job| ["lag of", "deadline of"].map(|what| format!("{what} {}", job.name));
+fn in_numbers(lesson: &Lesson, schedule: &Schedule) -> String {
+    let names = |job: &Job| ["lag of", "deadline of"].map(|what| format!("{what} {}", job.name));
     let heads: Vec<String> =
-        ["time".into(), "virtual time".into()].into_iter().chain(lesson.jobs.iter().flat_map(of_job)).collect();
+        ["time".into(), "virtual time".into()].into_iter().chain(lesson.jobs.iter().flat_map(names)).collect();
     let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
     let row = |at: &[Place]| {
-        let of_job = |job: usize| match at.iter().rfind(|it| it.job == job) {
-            Some(it) => [it.lag_ns, it.deadline_ns].map(|ns| ms(ns as f64)),
-            None => [String::new(), String::new()],
-        };
         let times = [at[0].at_ns as f64, at[0].virtual_time_ns as f64].map(ms);
-        let cells = times.into_iter().chain((0..lesson.jobs.len()).flat_map(of_job));
+        let cells = times.into_iter().chain((0..lesson.jobs.len()).flat_map(|job| of_job(at, job)));
         cells.map(|it| Cell::number(&it)).collect()
     };
     let rows: Vec<Vec<Cell>> = schedule.places.chunk_by(|a, b| a.at_ns == b.at_ns).map(row).collect();
