@@ -3,6 +3,7 @@
 mod rules;
 
 use crate::contender::Contender;
+use crate::parallel::Counted;
 use crate::plan::{Plan, Timelines};
 use crate::progress::Watch;
 use crate::refusal::Refusal;
@@ -108,9 +109,10 @@ pub fn lesson(jobs: Vec<Job>, machine: &Machine, policies: Vec<Contender>, watch
     if let Some((again, found)) = runs.violation() {
         return Err(Refusal::violated(format!("{}: {}", found.checker, found.sentence)).again(again.clone()));
     }
+    let counted = Counted::new(watch, runs.arms.len() as u64);
     let told = |(index, arm): (usize, &Arm)| {
         let mut schedule = schedule(arm, &jobs)?;
-        schedule.places = rules::tell(&plan, index, &jobs, &mut schedule.slices)?;
+        schedule.places = counted.run(|told| rules::tell((&plan, index), &jobs, &mut schedule.slices, told))?;
         Ok(schedule)
     };
     let policies = runs.arms.iter().enumerate().map(told).collect::<Result<_, Refusal>>()?;

@@ -10,11 +10,12 @@ mod words;
 
 use crate::rule::Rule;
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
 
 pub use headline::headline;
 pub use page::page;
 pub use text::text;
-pub use words::part as said;
+pub use words::{part as said, who};
 
 /// Name and version of the schema.
 pub const SCHEMA: &str = "goodness.why/1";
@@ -141,6 +142,14 @@ pub struct Latency {
     pub is_open: bool,
     /// What it was spent on, in order of time, from its begin to its end.
     pub chain: Vec<Link>,
+}
+
+impl Latency {
+    /// The longest of its links, of equals the first.
+    #[must_use]
+    pub fn longest(&self) -> Option<&Link> {
+        self.chain.iter().min_by_key(|link| Reverse(link.length_ns))
+    }
 }
 
 /// A part of one latency.

@@ -5,6 +5,7 @@ use super::Question;
 use super::run::{Explained, Found, answer};
 use crate::contender::Contender;
 use crate::edit::Edit;
+use crate::parallel::Told;
 use crate::refusal::Refusal;
 use goodness_observe::blame::Late;
 use goodness_report::why::{Check, LockPart, Part, said};
@@ -17,7 +18,7 @@ const PARTLY: f64 = 0.5;
 const HALF: (u32, f64) = (50, 0.5);
 
 /// Takes away the cause of `part` and says what becomes of the latencies that `found` has.
-pub(super) fn check(run: Explained, found: &Found, part: &Part) -> Check {
+pub(super) fn check(run: Explained, found: &Found, part: &Part, told: Told) -> Check {
     let with = mean(&found.lateness.tail);
     let not_checked = |removed: String, because: String| Check {
         cause: part.cause.clone(),
@@ -34,7 +35,7 @@ pub(super) fn check(run: Explained, found: &Found, part: &Part) -> Check {
         Ok(removal) => removal,
         Err(because) => return not_checked(said(part), because.into()),
     };
-    match removal.run(run, found) {
+    match removal.run(run, found, told) {
         Ok(Without { mean: without, then }) => {
             let gone = 1.0 - without / with.max(1.0);
             let expected = part.share * removal.part;
@@ -101,19 +102,20 @@ impl Removal {
         self.edits.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
     }
 
-    fn run(&self, run: Explained, found: &Found) -> Result<Without, Refusal> {
+    fn run(&self, run: Explained, found: &Found, told: Told) -> Result<Without, Refusal> {
         let contender = self.edits.iter().fold(run.contender.clone(), |it, edit| changed(&it, edit));
         let changed = Explained { contender: &contender, ..run };
         let question = Question { of: Some(found.of), at: None, worst: 0, checks: 0, profile: false };
-        let (why, without) = answer(changed, &question)?;
+        let without = changed.find(&question, told)?;
+        let why = answer(changed, &question, &without, told)?;
         Ok(Without { mean: mean(&without.lateness.tail), then: why.tail.parts.first().map(said) })
     }
 }
 
-/// `contender` with one more edit, in place of one that sets the same.
+/// `contender` with one more edit: beside one that sets the same if they multiply, else in its place.
 pub(super) fn changed(contender: &Contender, edit: &Edit) -> Contender {
     let mut contender = contender.clone();
-    contender.edits.retain(|former| !former.sets_as(edit));
+    contender.edits.retain(|former| edit.multiplies() || !former.sets_as(edit));
     contender.edits.push(edit.clone());
     contender
 }

@@ -107,7 +107,8 @@ fn some(who: &Who, count: usize) -> String {
 }
 
 /// A task by name, and by its number where it is a thread's.
-pub(super) fn who(who: &Who) -> String {
+#[must_use]
+pub fn who(who: &Who) -> String {
     match who.id {
         0 => figure::name(&who.name),
         id => format!("{} {id}", figure::name(&who.name)),
