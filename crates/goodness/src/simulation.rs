@@ -177,6 +177,7 @@ mod tests {
                 seed: Seed(1),
                 recorder: None,
                 fifths: None,
+                pulse: None,
                 beside: Beside::default(),
             };
             let run = run(trial).unwrap_or_else(|fault| panic!("{}: {fault}", about.name));

@@ -188,6 +188,9 @@ mod tests {
                 (12, vec![])
             ]
         );
+        let stride = drawn(work, "stride");
+        let passes = said(&stride).into_iter().flat_map(|(_, rules)| rules).filter(|rule| rule.starts_with("its pass"));
+        assert!(passes.clone().count() > 0 && passes.clone().all(|rule| rule.contains(" smaller than ")), "{stride:?}");
         let turns = drawn(work, "rr:timeslice=4ms");
         assert_eq!(said(&turns)[1], (4, vec!["it came before A", "it came before C"]));
         assert_eq!((&turns.slices[0].then[..], &turns.slices[1].then[..]), ("slice_over", "ended"));

@@ -212,6 +212,21 @@ pub struct Check {
     pub because: String,
 }
 
+impl Check {
+    /// End of an edit that leaves half of what it takes away.
+    const HALF: &str = "=50%";
+
+    /// True if half of the cause was taken away, and not all of it.
+    pub(crate) fn is_half(&self) -> bool {
+        self.removed.ends_with(Self::HALF)
+    }
+
+    /// Part of the longest latencies that its removal takes away if the blame is right.
+    pub(crate) fn expected(&self) -> f64 {
+        if self.is_half() { self.blamed / 2.0 } else { self.blamed }
+    }
+}
+
 /// What there is less of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

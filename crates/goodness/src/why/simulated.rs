@@ -1,7 +1,7 @@
 //! Explains the latencies of a simulated run, and checks the explanation by more runs.
 
 use super::Question;
-use super::check::check;
+use super::check::{check, joined};
 use super::profile::profile;
 use super::run::{Explained, answer};
 use crate::parallel::{Counted, each_watched, untold};
@@ -25,8 +25,9 @@ pub fn why_simulated(run: Explained, question: &Question, watch: &Watch) -> Resu
     // The runs without a cause have no latencies at the same time to compare with.
     let checks = if question.at.is_some() { 0 } else { question.checks };
     let locks: Vec<Part> = why.tail.locks.iter().map(LockPart::part).collect();
+    let causes = joined(&why.tail.parts, run);
     let suspects = |parts, most| Vec::from_iter(worth_a_check(parts, most));
-    let suspects = [suspects(&why.tail.parts, checks), suspects(&locks, LOCKS.min(checks))].concat();
+    let suspects = [suspects(&causes, checks), suspects(&locks, LOCKS.min(checks))].concat();
     why.checks = each_watched(&suspects, watch, |part, told| check(run, &found, part, told))?;
     if question.profile {
         let whole = Question { of: Some(found.of), at: None, ..*question };
