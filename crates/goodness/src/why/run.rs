@@ -126,7 +126,7 @@ impl<'a> Explained<'a> {
         let mut explains = Explains { blame, rulings: rulings.clone() };
         let windows = Windows::of(late.iter().map(|late| (late.from, late.to)));
         let around = Box::new(move |made| Asked::around(made, cpus, AskRules { windows, rulings }));
-        let beside = Beside { observer: Some(&mut explains), around: Some(around), ..Beside::default() };
+        let beside = Beside { observer: Some(&mut explains), around: Some(around) };
         self.plan().run_first(ready, beside, told)?;
         explains.blame.finish();
         Ok(())

@@ -31,7 +31,8 @@ pub fn page(why: &Why, command: &str) -> String {
     worst(why, &mut page);
     if !why.notes.is_empty() {
         let notes: Vec<String> = why.notes.iter().map(|note| printable(note)).collect();
-        page.folded(&format!("{} notes", notes.len()), &shell::list(&notes));
+        let summary = if notes.len() == 1 { "1 note".into() } else { format!("{} notes", notes.len()) };
+        page.folded(&summary, &shell::list(&notes));
     }
     page.finish()
 }
@@ -280,11 +281,11 @@ mod tests {
     #[test]
     fn what_a_cause_is_blamed_for_is_halved_where_half_of_it_was_taken_away() {
         let mut why = found("holds");
-        why.checks[0] = Check { removed: "log.hold=50%".into(), blamed: 0.963, ..why.checks[0].clone() };
+        why.checks[0] = Check { removed: "log.hold=50%".into(), blamed: 0.964, ..why.checks[0].clone() };
         let shown = page(&why, "goodness why");
-        assert!(shown.contains("48.2 %") && !shown.contains("96.3 %"), "{shown}");
+        assert!(shown.contains("48.2 %") && !shown.contains("96.4 %"), "{shown}");
         why.checks[0].removed = "log.affinity=own".into();
-        assert!(page(&why, "goodness why").contains("96.3 %"));
+        assert!(page(&why, "goodness why").contains("96.4 %"));
     }
 
     #[test]
