@@ -2,6 +2,7 @@
 
 use crate::error::{failure, usage, violation};
 use crate::figure::Figure;
+use crate::notebook;
 use crate::question::Question;
 use crate::table::Table;
 use crate::waiting;
@@ -15,8 +16,6 @@ use std::path::PathBuf;
 const SCHEDULE_SLICES: usize = 2_000_000;
 /// Slices of each arm's first run that a page keeps.
 const PAGE_SLICES: usize = 400_000;
-/// Columns of text where the terminal does not tell.
-const WIDTH: u16 = 80;
 
 /// Results of a comparison: who is better, by how much, and how sure that is.
 #[pyclass(frozen, module = "goodness")]
@@ -183,10 +182,10 @@ impl Comparison {
     }
 
     fn __repr__(&self) -> String {
-        text::render(&self.report, Extent::Answer, WIDTH, false).trim_end().to_string()
+        text::render(&self.report, Extent::Answer, notebook::WIDTH, false).trim_end().to_string()
     }
 
     fn _repr_html_(&self) -> String {
-        crate::notebook::comparison(&self.report)
+        notebook::comparison(&self.report)
     }
 }

@@ -1,5 +1,6 @@
 //! The function that compares two sides: where they part first, and what follows.
 
+use crate::call::Call;
 use crate::comparison::Comparison;
 use crate::document;
 use crate::error::{failure, reproduce, usage, violation};
@@ -19,19 +20,21 @@ use std::sync::Arc;
 
 /// Most runs of an arm, as on the command line.
 const MOST_RUNS: u32 = 10_000;
-/// Columns of text where the terminal does not tell.
-const WIDTH: u16 = 80;
 
 /// The differences of one side from another.
 #[pyclass(frozen, module = "goodness")]
-pub struct Difference(Diff);
+pub struct Difference {
+    diff: Diff,
+    /// The expression that makes it again.
+    call: String,
+}
 
 impl Difference {
     /// The finished comparison with the answers to its conditions.
-    fn of(mut diff: Diff, conditions: &[Condition]) -> Difference {
+    fn of(mut diff: Diff, conditions: &[Condition], call: String) -> Difference {
         diff.goodness.commit = goodness_cli::COMMIT.map(str::to_string);
         diff.gates = conditions.iter().map(|it| it.decide(&diff)).collect();
-        Difference(diff)
+        Difference { diff, call }
     }
 }
 
@@ -59,6 +62,15 @@ pub fn diff_arms(
     let conditions = conditions(&fail_if)?;
     let opened = Arc::clone(&work.0);
     let call = opened.call.clone();
+    let again = Call::of("diff", &[&call])
+        .with_all("policies", &policies)
+        .with_all("arms", &arms)
+        .with_all("elevators", &elevators)
+        .with("runs", runs, 10)
+        .with("seed", seed, 1)
+        .with_all("fail_if", &fail_if)
+        .with_options(&call, &opened.options)
+        .finish();
     let asked = Asked { policies, arms, elevators, is_beside_saved: false };
     let (diff, broken) = waiting::run(py, &call, Cancel::default(), move |watch| {
         goodness::check_names(&asked.policies, &asked.elevators)?;
@@ -76,7 +88,7 @@ pub fn diff_arms(
     })?;
     match broken {
         Some(sentence) => Err(violation(sentence)),
-        None => Ok(Difference::of(diff, &conditions)),
+        None => Ok(Difference::of(diff, &conditions, again)),
     }
 }
 
@@ -87,6 +99,10 @@ pub fn diff_recordings(py: Python, a: PyRef<Work>, b: PyRef<Work>, fail_if: Vec<
     let conditions = conditions(&fail_if)?;
     let works: [Arc<Opened>; 2] = [&a, &b].map(|work| Arc::clone(&work.0));
     let call = works[0].call.clone();
+    let again = Call::of("diff", &[&call, &works[1].call])
+        .with_all("fail_if", &fail_if)
+        .with_options(&call, &works[0].options)
+        .finish();
     let diff = waiting::run(py, &call, Cancel::default(), move |watch| {
         let [a, b] = &works;
         let open = |name: &str| {
@@ -96,7 +112,7 @@ pub fn diff_recordings(py: Python, a: PyRef<Work>, b: PyRef<Work>, fail_if: Vec<
         let (runs, _, _) = recordings::as_arms(&[a.text.clone(), b.text.clone()], open)?;
         Ok(diff::recordings(&runs, [&a.text, &b.text]))
     })?;
-    Ok(Difference::of(diff, &conditions))
+    Ok(Difference::of(diff, &conditions, again))
 }
 
 /// Compares two results: finished comparisons, or files of them. `label` chooses an arm that both have.
@@ -112,6 +128,11 @@ pub fn diff_results(
     let conditions = conditions(&fail_if)?;
     let [a, b] = [result(a)?, result(b)?];
     let name = a.0.clone();
+    let [first, second] = [&a, &b].map(|(name, _)| format!("{name:?}"));
+    let again = Call::of("diff", &[&first, &second])
+        .with_some("policies", label.as_ref().map(|label| [label]))
+        .with_all("fail_if", &fail_if)
+        .finish();
     let diff = waiting::run(py, &name, Cancel::default(), move |_| {
         let [a, b] = [a, b].map(|(name, saved)| match saved {
             Saved::Made(report) => Ok((name, *report)),
@@ -120,7 +141,7 @@ pub fn diff_results(
         let ((a, of_a), (b, of_b)) = (a?, b?);
         diff::results((&a, &of_a), (&b, &of_b), label.as_deref())
     })?;
-    Ok(Difference::of(diff, &conditions))
+    Ok(Difference::of(diff, &conditions, again))
 }
 
 /// A result, here or in a file.
@@ -149,41 +170,41 @@ impl Difference {
     /// The answer in a sentence or two.
     #[getter]
     fn conclusion(&self) -> String {
-        answer::headline(&self.0)
+        answer::headline(&self.diff)
     }
 
     /// True if a decision or a metric differs by more than chance explains.
     #[getter]
     fn is_different(&self) -> bool {
-        self.0.verdict == answer::Verdict::Different
+        self.diff.verdict == answer::Verdict::Different
     }
 
     /// The worst answer to the conditions of fail_if: holds, inconclusive or fails; None without any.
     #[getter]
     fn outcome(&self) -> Option<&'static str> {
-        self.0.outcome().map(answer::Outcome::name)
+        self.diff.outcome().map(answer::Outcome::name)
     }
 
     /// Every metric of both sides, with the change and its interval.
     #[getter]
     fn metrics(&self) -> Table {
-        Table::of(answer::table::of_metrics(&self.0))
+        Table::of(answer::table::of_metrics(&self.diff))
     }
 
     /// The measures of every task of both sides, likewise.
     #[getter]
     fn tasks(&self) -> Table {
-        Table::of(answer::table::of_tasks(&self.0))
+        Table::of(answer::table::of_tasks(&self.diff))
     }
 
     /// Writes a self-contained page, with both schedules on one time axis.
     fn report(&self, path: PathBuf) -> PyResult<()> {
-        atomic::write(&path, answer::page::render(&self.0).as_bytes()).map_err(failure)
+        atomic::write(&path, answer::page::render(&self.diff, &self.call).as_bytes()).map_err(failure)
     }
 
     /// As JSON (schema goodness.diff/1), byte for byte that of the command line.
     fn to_json(&self) -> String {
-        document::json(&self.0)
+        document::json(&self.diff)
     }
 
     /// The same as dictionaries and lists.
@@ -196,14 +217,14 @@ impl Difference {
     }
 
     fn __repr__(&self) -> String {
-        answer::text::render(&self.0, WIDTH, false).trim_end().to_string()
+        answer::text::render(&self.diff, notebook::WIDTH, false).trim_end().to_string()
     }
 
     fn _repr_html_(&self) -> String {
-        let diff = &self.0;
+        let diff = &self.diff;
         let rows = diff.metrics.iter().filter(|it| it.finding.is_different()).map(|it| {
             let [a, b] = [it.a, it.b].map(|value| goodness_report::figure::show(value, &it.unit));
-            vec![goodness_report::figure::titled(&it.name), a, b, answer::change(it)]
+            vec![goodness_report::figure::titled(&it.name), a, b, answer::change(it, diff.kind)]
         });
         let count = diff.metrics.iter().filter(|it| !it.finding.is_different()).count();
         let left_out = if count > 0 { format!("{count} metrics do not differ") } else { String::new() };

@@ -1,7 +1,8 @@
 //! The function that says why something was late.
 
+use crate::call::Call;
 use crate::document;
-use crate::error::{exception, usage};
+use crate::error::{exception, failure, usage};
 use crate::notebook;
 use crate::table::Table;
 use crate::waiting::{self, Cancel};
@@ -9,19 +10,23 @@ use crate::work::{Work, read};
 use goodness::Refusal;
 use goodness::why::{Latencies, Question, Simulated};
 use goodness_core::{Span, Time};
+use goodness_report::atomic;
 use goodness_report::figure;
 use goodness_report::why::{self as answer, LockPart, Part, Why};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::path::PathBuf;
 
-/// Columns of text where the terminal does not tell.
-const WIDTH: u16 = 80;
 /// Latencies that a notebook shows.
 const SHOWN: usize = 10;
 
 /// Why the longest latencies are long: what each was spent on, and the same added up.
 #[pyclass(frozen, module = "goodness")]
-pub struct Explanation(Why);
+pub struct Explanation {
+    why: Why,
+    /// The expression that makes it again.
+    call: String,
+}
 
 /// Explains the latencies of a recording or of a simulated run. `work` is opened work, or what opens it, with
 /// `options`. The package gives defaults.
@@ -53,12 +58,25 @@ pub fn why(
             (text.clone(), format!("{text:?}"), read(options)?)
         }
     };
+    let again = Call::of("why", &[&call])
+        .with_some("policy", policy.as_ref())
+        .with_some("elevator", elevator.as_ref())
+        .with_some("arm", arm.as_ref())
+        .with_some("of", of.as_ref())
+        .with_some("at", at)
+        .with("worst", worst, Question::default().worst)
+        .with_flag("check", check, true)
+        .with_flag("profile", profile, false)
+        .with("seed", seed, 1)
+        .with("replication", replication, 0)
+        .with_options(&call, &options)
+        .finish();
     let checks = if check { Question::default().checks } else { 0 };
     let question = Question { of: latencies(of)?, at: time(at)?, worst, checks, profile };
     let run = Simulated { policy, elevator, arm, seed, replication };
     waiting::run(py, &call, Cancel::default(), move |watch| {
         goodness::check_names(&run.policy, &run.elevator)?;
-        goodness::why::why(&text, options, &run, &question, watch).map(Explanation)
+        goodness::why::why(&text, options, &run, &question, watch).map(|why| Explanation { why, call: again })
     })
 }
 
@@ -79,30 +97,35 @@ impl Explanation {
     /// The main cause in one sentence.
     #[getter]
     fn conclusion(&self) -> String {
-        answer::headline(&self.0)
+        answer::headline(&self.why)
     }
 
     /// Every link of the chains of the longest latencies. The links of a chain sum to its latency.
     #[getter]
     fn segments(&self) -> Table {
-        Table::of(answer::tables::links(&self.0))
+        Table::of(answer::tables::links(&self.why))
     }
 
     /// The longest latencies, longest first.
     #[getter]
     fn latencies(&self) -> Table {
-        Table::of(answer::tables::latencies(&self.0))
+        Table::of(answer::tables::latencies(&self.why))
     }
 
     /// What the longest 1 % were spent on, then the locks for which they waited, with the checks by simulation.
     #[getter]
     fn causes(&self) -> Table {
-        Table::of(answer::tables::causes(&self.0))
+        Table::of(answer::tables::causes(&self.why))
+    }
+
+    /// Writes a self-contained page, with a picture of each of the longest.
+    fn report(&self, path: PathBuf) -> PyResult<()> {
+        atomic::write(&path, answer::page(&self.why, &self.call).as_bytes()).map_err(failure)
     }
 
     /// As JSON (schema goodness.why/1), byte for byte that of the command line.
     fn to_json(&self) -> String {
-        document::json(&self.0)
+        document::json(&self.why)
     }
 
     /// The same as dictionaries and lists.
@@ -115,11 +138,11 @@ impl Explanation {
     }
 
     fn __repr__(&self) -> String {
-        answer::text(&self.0, WIDTH, false).trim_end().to_string()
+        answer::text(&self.why, notebook::WIDTH, false).trim_end().to_string()
     }
 
     fn _repr_html_(&self) -> String {
-        let why = &self.0;
+        let why = &self.why;
         let share = |share: f64| figure::percent(Some(share));
         let locks: Vec<Part> = why.tail.locks.iter().map(LockPart::part).collect();
         let parts = why.tail.parts.iter().chain(&locks).map(|part| {
@@ -128,10 +151,9 @@ impl Explanation {
             vec![answer::said(part), share(part.share), figure::time(Some(part.total_ns)), verdict]
         });
         let latencies = why.worst.iter().take(SHOWN).map(|it| {
-            let longest = it.chain.iter().max_by_key(|link| link.length_ns);
-            let cause = longest.map_or_else(String::new, |link| link.cause.replace('_', " "));
+            let cause = it.longest().map_or_else(String::new, |link| link.cause.replace('_', " "));
             let [at, length] = [it.at_ns, it.length_ns].map(|ns| figure::show(Some(ns as f64), "ns"));
-            vec![format!("{} {}", it.task.name, it.task.id), at, length, cause]
+            vec![answer::who(&it.task), at, length, cause]
         });
         let left_out = why.worst.len().saturating_sub(SHOWN);
         let left_out = if left_out > 0 { format!("{left_out} more") } else { String::new() };

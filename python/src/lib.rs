@@ -4,6 +4,7 @@
 
 #![cfg(feature = "wheel")]
 
+mod call;
 mod command;
 mod compare;
 mod comparison;

@@ -6,6 +6,9 @@ use goodness_report::figure;
 use goodness_report::model::{Distribution, MetricSummary, PolicyReport, Report};
 use std::fmt::Write;
 
+/// Columns of text where the terminal does not tell.
+pub const WIDTH: u16 = 80;
+
 const TABLE: &str = "border-collapse:collapse;font-variant-numeric:tabular-nums";
 const CELL: &str = "text-align:right;padding:.15em .7em;border-bottom:1px solid rgba(128,128,128,.3)";
 const NAME: &str = "text-align:left;padding:.15em .7em;border-bottom:1px solid rgba(128,128,128,.3)";

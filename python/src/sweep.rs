@@ -1,6 +1,7 @@
 //! Sweeps: the folder of one, which only its driver writes, and the pure computation of cells, which may be elsewhere.
 
 use crate::error::{exception, failure, usage};
+use crate::notebook;
 use crate::table::Table;
 use crate::waiting::{self, Cancel};
 use goodness::{Progress, Refusal};
@@ -11,9 +12,6 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// Columns of text.
-const WIDTH: u16 = 80;
 
 /// The folder of a sweep, opened by its only writer.
 #[pyclass(frozen, module = "goodness", name = "SweepFolder")]
@@ -160,12 +158,12 @@ impl SweepSummary {
 
     /// The answer, the effects and the phase diagram.
     fn to_text(&self) -> String {
-        self.summary.text(WIDTH)
+        self.summary.text(notebook::WIDTH)
     }
 
     /// The metric of each arm over both parameters of the diagram.
     fn surfaces(&self) -> String {
-        self.summary.surfaces_text(WIDTH).trim().to_string()
+        self.summary.surfaces_text(notebook::WIDTH).trim().to_string()
     }
 }
 

@@ -41,6 +41,16 @@ def test_the_headline_is_its_text_and_the_notebook_shows_the_causes(locked: g.Ex
     assert locked.conclusion in html and html.count("<table") == 2 and "asleep for lock log" in html
 
 
+def test_the_page_has_the_headline_and_says_how_to_make_it_again(tmp_path: Path) -> None:
+    page = tmp_path / "why.html"
+    found = g.why(RECORDED, worst=2, of="requests")
+    found.report(page)
+    html = page.read_text()
+    assert found.conclusion in html and "goodness.why(" in html and "worst=2" in html
+    # Of equally long links the notebook names the first, as the table does.
+    assert found.latencies["cause"][0].replace("_", " ") in found._repr_html_()
+
+
 def test_the_links_of_each_latency_sum_to_it_and_name_the_lock(locked: g.Explanation) -> None:
     links = locked.segments.to_polars()
     sums = {rank: sum(links.filter(rank=rank)["span"]) for rank in set(links["rank"])}

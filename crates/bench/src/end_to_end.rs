@@ -131,6 +131,7 @@ pub fn run(policy: &PolicySpec, size: Size, work: Workload) -> Result<Run, Strin
         seed: Seed(1),
         recorder: None,
         fifths: None,
+        pulse: None,
         beside: Beside::default(),
     };
     let run = goodness::run(trial).map_err(|fault| fault.to_string())?;

@@ -52,6 +52,7 @@ fn story(seed: u64, policy: &str) -> String {
         seed: Seed(seed),
         recorder: None,
         fifths: None,
+        pulse: None,
         beside: goodness::Beside::default(),
     });
     let run = run.expect("the run is sound");

@@ -141,7 +141,7 @@ impl Judge {
             Reason::NotEligible { .. } => self.has_groups(decided) || is_owed(decided, waiting) != Some(true),
             Reason::EarlierDeadline { .. } => self.has_groups(decided) || is_earlier(decided, [ahead, waiting]),
             Reason::SliceProtected { left } => left > Span::ZERO,
-            Reason::LessRuntime { .. } | Reason::LeadTooShort { .. } => true,
+            Reason::LessRuntime { .. } | Reason::SmallerPass { .. } | Reason::LeadTooShort { .. } => true,
             Reason::Favoured | Reason::RoundUsedUp | Reason::Aged => true,
         }
     }

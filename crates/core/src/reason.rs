@@ -79,6 +79,11 @@ pub enum Reason {
         /// Difference of the two virtual runtimes.
         by: Span,
     },
+    /// Its pass is smaller: the mark up to which it has had its share.
+    SmallerPass {
+        /// Difference of the two, in CPU time of the waiting task.
+        by: Span,
+    },
     /// The waiting task has less weighted CPU time, but not by as much as it takes to preempt a running task.
     LeadTooShort {
         /// Difference of the two virtual runtimes.
@@ -119,6 +124,7 @@ impl Reason {
             Reason::SliceNotOver => "slice_not_over",
             Reason::RunsOn => "runs_on",
             Reason::LessRuntime { .. } => "less_runtime",
+            Reason::SmallerPass { .. } => "smaller_pass",
             Reason::LeadTooShort { .. } => "lead_too_short",
             Reason::Favoured => "favoured",
             Reason::RoundUsedUp => "round_used_up",

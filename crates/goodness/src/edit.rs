@@ -158,6 +158,15 @@ impl Edit {
         }
     }
 
+    /// True if it changes something by a part of it: two of them multiply.
+    pub(crate) fn multiplies(&self) -> bool {
+        match &self.what {
+            What::Lock { .. } | What::Disk { .. } => true,
+            What::Task { change, .. } => matches!(change, Change::Compute(_)),
+            _ => false,
+        }
+    }
+
     /// True if both set the same: left of the `=` they read alike.
     pub(crate) fn sets_as(&self, other: &Edit) -> bool {
         let set = |edit: &Edit| edit.text.split('=').next().map(str::to_string);

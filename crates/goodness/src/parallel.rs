@@ -45,6 +45,44 @@ pub(crate) fn each_watched<J: Sync, T: Send>(
     }
 }
 
+/// Tells nobody.
+pub(crate) fn untold(_: Time, _: Option<Time>) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+/// Simulations that somebody else starts, which tell a watch.
+pub(crate) struct Counted<'a> {
+    watch: &'a Watch<'a>,
+    done: AtomicU64,
+    of: u64,
+}
+
+impl<'a> Counted<'a> {
+    /// At most `of` of them.
+    pub fn new(watch: &'a Watch<'a>, of: u64) -> Counted<'a> {
+        Counted { watch, done: AtomicU64::new(0), of }
+    }
+
+    /// Runs one.
+    ///
+    /// # Errors
+    /// Those of `work`; the watch cancels.
+    pub fn run<T>(&self, work: impl FnOnce(Told) -> Result<T, Refusal>) -> Result<T, Refusal> {
+        let told = |at: Time, end: Option<Time>| {
+            (self.watch)(Progress::Simulating { done: self.done.load(Ordering::Relaxed), of: self.of, at, end })
+        };
+        if told(Time::ZERO, None).is_break() {
+            return Err(Refusal::cancelled());
+        }
+        let result = work(&told)?;
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        match (self.watch)(Progress::Simulated { done, of: self.of }) {
+            ControlFlow::Break(()) => Err(Refusal::cancelled()),
+            ControlFlow::Continue(()) => Ok(result),
+        }
+    }
+}
+
 /// Runs `work` on each job, on the calling rayon pool. Results are in the order of `jobs`.
 #[cfg(feature = "parallel")]
 pub(crate) fn each_job<J: Sync, T: Send>(jobs: &[J], work: impl Fn(&J) -> T + Sync + Send) -> Vec<T> {

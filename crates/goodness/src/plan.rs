@@ -22,7 +22,7 @@ use goodness_core::{
 use goodness_observe::Window;
 use goodness_report::model::Fidelity;
 use goodness_report::timeline::{Recorder, TimelineTask};
-use goodness_sim::{Blame, End, Fault, Options, simulate_with};
+use goodness_sim::{Blame, End, Fault, Options, Outcome, Pulse, simulate_with};
 use std::sync::Mutex;
 use std::time::Instant;
 
@@ -199,21 +199,31 @@ impl<'a> Plan<'a> {
         Some(of(recorded, &contender.to_string(), run))
     }
 
-    /// Runs replication `number` of contender `index` again, with `beside` and without metrics.
+    /// Runs replication `number` of contender `index` again, with `beside` and without metrics; `told` is told how far
+    /// it is.
     ///
     /// # Errors
     /// As [`Plan::run`].
-    pub(crate) fn watch_one(&self, index: usize, number: u32, beside: Beside) -> Result<Vec<Named>, Refusal> {
+    pub(crate) fn watch_one(
+        &self,
+        index: usize,
+        number: u32,
+        beside: Beside,
+        told: Told,
+    ) -> Result<Vec<Named>, Refusal> {
         let contender = &self.contenders[index];
         let job = Job { contender, source: self.source, index: Some(index), replication: number, verifies: false };
         let Ready { machine, work, tasks, seed } = self.ready(&job)?;
         let disks = simulation::disks(&work, contender.elevator.as_ref(), &machine, seed);
         let policy = simulation::surrounded(contender.policy.make(&machine, seed), beside.around);
-        let options = Options { seed, ..Options::default() };
+        let end = last(&work);
+        let pulse = |at| told(at, end);
+        let options = Options { seed, pulse: Some(&pulse), ..Options::default() };
         let mut observer = beside.observer;
-        disks
+        let outcome = disks
             .and_then(|disks| simulate_with(&machine, policy, work, disks, &mut observer, options))
             .map_err(|fault| self.refusal(&fault, &tasks, &job))?;
+        uncancelled(&outcome)?;
         Ok(tasks)
     }
 
@@ -233,7 +243,7 @@ impl<'a> Plan<'a> {
         let remarks = work.remarks.take();
         let lacks = lacks(job.contender.policy.entry(), &work);
         let groups = work.groups.clone();
-        let end = work.horizon.filter(|end| *end < Time::ZERO + HORIZON_MAX);
+        let end = last(&work);
         let began = self.timing.then(Instant::now);
         let recorder = (job.index.is_some() && job.replication == self.first && self.timelines.slices > 0)
             .then(|| self.recorder(&machine));
@@ -245,12 +255,11 @@ impl<'a> Plan<'a> {
             seed,
             recorder,
             fifths: self.compared_window(job),
-            beside: Beside { pulse: Some(&|at| pulse(at, end)), ..Beside::default() },
+            pulse: Some(&|at| pulse(at, end)),
+            beside: Beside::default(),
         })
         .map_err(|fault| self.refusal(&fault, &tasks, job))?;
-        if run.outcome.reason == End::Stopped {
-            return Err(Refusal::cancelled());
-        }
+        uncancelled(&run.outcome)?;
         if !self.may_end_waiting {
             standstill::refuse_deadlock(job.source, &tasks, &run.outcome, || self.again(job))?;
         }
@@ -300,16 +309,20 @@ impl<'a> Plan<'a> {
         self.ready(&self.first_job())
     }
 
-    /// Runs the first simulation, with something beside it.
+    /// Runs the first simulation, with something beside it; `told` is told how far it is.
     ///
     /// # Errors
     /// As [`Plan::run`].
-    pub(crate) fn run_first(&self, ready: Ready, beside: Beside) -> Result<simulation::Run, Refusal> {
+    pub(crate) fn run_first(&self, ready: Ready, beside: Beside, told: Told) -> Result<simulation::Run, Refusal> {
         let (job, Ready { machine, work, tasks, seed }) = (self.first_job(), ready);
         let Contender { policy, elevator, .. } = job.contender;
         let (machine, elevator) = (&machine, elevator.as_ref());
-        let trial = Trial { policy, elevator, machine, work, seed, recorder: None, fifths: None, beside };
+        let end = last(&work);
+        let pulse = |at| told(at, end);
+        let (recorder, fifths, pulse) = (None, None, Some(&pulse as Pulse));
+        let trial = Trial { policy, elevator, machine, work, seed, recorder, fifths, pulse, beside };
         let run = simulation::run(trial).map_err(|fault| self.refusal(&fault, &tasks, &job))?;
+        uncancelled(&run.outcome)?;
         if let Some(found) = run.checked.violations.first() {
             let violated = Refusal::violated(format!("{}: {}", found.checker, found.sentence));
             return Err(violated.again(self.again(&job)));
@@ -362,6 +375,16 @@ struct Job<'a> {
     replication: u32,
     /// True if the run is compared with the recording.
     verifies: bool,
+}
+
+/// Time at which a run of `work` ends at the latest.
+fn last(work: &Workload) -> Option<Time> {
+    work.horizon.filter(|end| *end < Time::ZERO + HORIZON_MAX)
+}
+
+/// Refuses what a cancelled run leaves.
+fn uncancelled(outcome: &Outcome) -> Result<(), Refusal> {
+    if outcome.reason == End::Stopped { Err(Refusal::cancelled()) } else { Ok(()) }
 }
 
 /// Locks even after a panic: threads add whole runs, so the data stays consistent.

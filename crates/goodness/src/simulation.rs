@@ -28,17 +28,17 @@ pub struct Trial<'a, 'b> {
     pub recorder: Option<Recorder>,
     /// Adds up CPU time by fifths of this window, if requested.
     pub fifths: Option<Window>,
+    /// Told now and then how far the run is, if requested.
+    pub pulse: Option<Pulse<'a>>,
     /// What goes on beside the run.
     pub beside: Beside<'b>,
 }
 
-/// An observer beside metrics and checkers, a pulse, and a policy around the one that decides.
+/// An observer beside metrics and checkers, and a policy around the one that decides.
 #[derive(Default)]
 pub struct Beside<'b> {
     /// The observer, if any.
     pub observer: Option<&'b mut dyn Observer>,
-    /// Told now and then how far the run is, if requested.
-    pub pulse: Option<Pulse<'b>>,
     /// Makes the policy around the one that decides, if any.
     pub around: Option<Around<'b>>,
 }
@@ -81,7 +81,7 @@ pub struct Run {
 /// A fault of the policy or of the work; disks that cannot be built are the work's fault.
 pub fn run(trial: Trial) -> Result<Run, Fault> {
     let disks = disks(&trial.work, trial.elevator, trial.machine, trial.seed)?;
-    let Trial { policy, machine, work, seed, recorder, fifths, beside, .. } = trial;
+    let Trial { policy, machine, work, seed, recorder, fifths, pulse, beside, .. } = trial;
     let subjects = Subject::all(&work);
     let mut watch = MetricsAndCheckers::new(machine.cpu_count(), Time::ZERO + work.warmup, &subjects);
     if let Some(limit) = policy.entry().watchdog {
@@ -95,7 +95,7 @@ pub fn run(trial: Trial) -> Result<Run, Fault> {
     }
     let fifths = fifths.map(|window| Fifths::new(machine.cpu_count(), window));
     let mut observer = (watch, ((recorder, fifths), beside.observer));
-    let options = Options { seed, pulse: beside.pulse, ..Options::default() };
+    let options = Options { seed, pulse, ..Options::default() };
     let made = surrounded(policy.make(machine, seed), beside.around);
     let outcome = simulate_with(machine, made, work, disks, &mut observer, options)?;
     let (watch, ((recorder, fifths), _)) = observer;
@@ -135,6 +135,7 @@ mod tests {
             seed: Seed(1),
             recorder: None,
             fifths: None,
+            pulse: None,
             beside: Beside::default(),
         };
         run(trial).unwrap_or_else(|fault| panic!("{fault}")).checked
@@ -176,6 +177,7 @@ mod tests {
                 seed: Seed(1),
                 recorder: None,
                 fifths: None,
+                pulse: None,
                 beside: Beside::default(),
             };
             let run = run(trial).unwrap_or_else(|fault| panic!("{}: {fault}", about.name));

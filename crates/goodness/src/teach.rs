@@ -3,6 +3,7 @@
 mod rules;
 
 use crate::contender::Contender;
+use crate::parallel::Counted;
 use crate::plan::{Plan, Timelines};
 use crate::progress::Watch;
 use crate::refusal::Refusal;
@@ -108,9 +109,10 @@ pub fn lesson(jobs: Vec<Job>, machine: &Machine, policies: Vec<Contender>, watch
     if let Some((again, found)) = runs.violation() {
         return Err(Refusal::violated(format!("{}: {}", found.checker, found.sentence)).again(again.clone()));
     }
+    let counted = Counted::new(watch, runs.arms.len() as u64);
     let told = |(index, arm): (usize, &Arm)| {
         let mut schedule = schedule(arm, &jobs)?;
-        schedule.places = rules::tell(&plan, index, &jobs, &mut schedule.slices)?;
+        schedule.places = counted.run(|told| rules::tell((&plan, index), &jobs, &mut schedule.slices, told))?;
         Ok(schedule)
     };
     let policies = runs.arms.iter().enumerate().map(told).collect::<Result<_, Refusal>>()?;
@@ -186,6 +188,9 @@ mod tests {
                 (12, vec![])
             ]
         );
+        let stride = drawn(work, "stride");
+        let passes = said(&stride).into_iter().flat_map(|(_, rules)| rules).filter(|rule| rule.starts_with("its pass"));
+        assert!(passes.clone().count() > 0 && passes.clone().all(|rule| rule.contains(" smaller than ")), "{stride:?}");
         let turns = drawn(work, "rr:timeslice=4ms");
         assert_eq!(said(&turns)[1], (4, vec!["it came before A", "it came before C"]));
         assert_eq!((&turns.slices[0].then[..], &turns.slices[1].then[..]), ("slice_over", "ended"));

@@ -18,6 +18,7 @@ fn run(policy: &str, cpus: u32) -> Run {
         seed: Seed(1),
         recorder: None,
         fifths: None,
+        pulse: None,
         beside: goodness::Beside::default(),
     };
     let run = goodness::run(trial).expect("the run is sound");
@@ -51,6 +52,7 @@ fn a_cpu_never_waits_for_its_own_lock() {
         seed: Seed(1),
         recorder: None,
         fifths: None,
+        pulse: None,
         beside: goodness::Beside::default(),
     };
     assert_eq!(share(&goodness::run(trial).unwrap(), "_lock"), 0.0);

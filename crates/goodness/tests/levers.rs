@@ -1,5 +1,4 @@
 //! Work whose bottleneck is a lock or a disk: the profile ranks it first, and another one moves nothing.
-//! is no bottleneck moves nothing.
 
 use goodness::why::{Explained, Latencies, Question, check_blame, why_simulated};
 use goodness::{Contender, OpenOptions, PolicySpec, Work, open, unwatched};
@@ -97,5 +96,9 @@ fn a_disk_that_is_the_bottleneck_ranks_first_and_its_check_holds_and_another_dis
     assert_eq!(found.tail.parts[0].cause, "disk_queue");
     let check = found.checks.iter().find(|it| it.cause == "disk_queue").expect("a check of the disk");
     assert_eq!(check.verdict, "holds", "{check:?}");
+    let of_disks = |cause: &str| cause == "disk_queue" || cause == "device";
+    let shares = found.tail.parts.iter().filter(|it| of_disks(&it.cause)).map(|it| it.share);
+    assert!((check.blamed - shares.sum::<f64>()).abs() < 1e-9, "one run checks all of the disks: {check:?}");
+    assert_eq!(found.checks.iter().filter(|it| of_disks(&it.cause)).count(), 1, "{:?}", found.checks);
     assert_eq!(verdict(&locked(), "disk_queue", "alpha"), "not_checked", "work without disks");
 }

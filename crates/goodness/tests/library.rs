@@ -1,10 +1,10 @@
 //! Tests the library's interface: matching errors, cancelling through progress, and opening without side effects.
 
 use goodness::{
-    Circumstances, Contender, Kind, OpenOptions, Plan, PolicySpec, Progress, Refusal, See, Work, open, open_recording,
-    shipped, unwatched,
+    Circumstances, Contender, Kind, OpenOptions, Plan, PolicySpec, Progress, Refusal, See, Work, diff, open,
+    open_recording, shipped, teach, unwatched, why,
 };
-use goodness_core::Time;
+use goodness_core::{Machine, Time};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -104,6 +104,38 @@ fn a_long_simulation_tells_how_far_it_is_and_can_be_ended() {
     assert_eq!(told[0], (Time::ZERO, None), "it begins");
     assert!(told.windows(2).all(|two| two[0].0 < two[1].0), "{told:?}");
     assert_eq!(told[1].1, Some(Time(3_600_000_000_000)), "{told:?}");
+}
+
+#[test]
+fn why_diff_and_teach_tell_how_far_their_own_runs_are_and_can_be_ended() {
+    let cancelled = |refusal: Option<Refusal>| assert_eq!(refusal.map(|it| it.kind), Some(Kind::Cancelled));
+    // Ends the first simulation on its way that begins after `runs` of them.
+    let after = |runs: u64| {
+        let done = AtomicU64::new(0);
+        move |progress: Progress| match progress {
+            Progress::Simulated { .. } => {
+                done.fetch_add(1, Ordering::Relaxed);
+                ControlFlow::Continue(())
+            }
+            Progress::Simulating { at, .. } if at > Time::ZERO && done.load(Ordering::Relaxed) == runs => {
+                ControlFlow::Break(())
+            }
+            _ => ControlFlow::Continue(()),
+        }
+    };
+    let work = work("mixed:duration=5s");
+    let [rr, eevdf] = ["rr", "eevdf"].map(|policy| contenders(&[policy]).remove(0));
+    let (question, replication) = (why::Question { profile: true, ..why::Question::default() }, 0);
+    let run = why::Explained { work: &work, contender: &eevdf, seed: 1, replication, judge: &[] };
+    cancelled(why::why_simulated(run, &question, &after(0)).err());
+    cancelled(why::why_simulated(run, &question, &after(1)).err());
+    cancelled(why::why_simulated(run, &why::Question { checks: 0, ..question }, &after(3)).err());
+    let plan = Plan { runs: 1, by_task: true, ..Plan::of(&work, vec![rr.clone(), eevdf]) };
+    cancelled(diff::arms(&plan, "mixed", &after(2)).err());
+    let jobs = teach::jobs("A:0:3000 B:1:3000").unwrap();
+    let machine = Machine::flat(1, 1_000).unwrap();
+    let short = Contender { policy: PolicySpec::parse("rr:timeslice=1ms").unwrap(), ..rr };
+    cancelled(teach::lesson(jobs, &machine, vec![short], &after(1)).err());
 }
 
 #[test]

@@ -128,7 +128,7 @@ impl CpuPolicy for Stride {
         match by {
             ..0 => None,
             0 => Some(Reason::First),
-            _ => Some(Reason::LessRuntime { by: Span(by as u64) }),
+            _ => Some(Reason::SmallerPass { by: Span(by as u64) }),
         }
     }
 

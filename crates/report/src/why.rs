@@ -10,6 +10,7 @@ mod words;
 
 use crate::rule::Rule;
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
 
 pub use headline::headline;
 pub use page::page;
@@ -143,6 +144,14 @@ pub struct Latency {
     pub chain: Vec<Link>,
 }
 
+impl Latency {
+    /// The longest of its links, of equals the first.
+    #[must_use]
+    pub fn longest(&self) -> Option<&Link> {
+        self.chain.iter().min_by_key(|link| Reverse(link.length_ns))
+    }
+}
+
 /// A part of one latency.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -201,6 +210,21 @@ pub struct Check {
     pub verdict: String,
     /// Reason for the verdict, as a sentence.
     pub because: String,
+}
+
+impl Check {
+    /// End of an edit that leaves half of what it takes away.
+    const HALF: &str = "=50%";
+
+    /// True if half of the cause was taken away, and not all of it.
+    pub(crate) fn is_half(&self) -> bool {
+        self.removed.ends_with(Self::HALF)
+    }
+
+    /// Part of the longest latencies that its removal takes away if the blame is right.
+    pub(crate) fn expected(&self) -> f64 {
+        if self.is_half() { self.blamed / 2.0 } else { self.blamed }
+    }
 }
 
 /// What there is less of.

@@ -16,6 +16,7 @@ pub use asked::Asked;
 pub use results::results;
 pub use saved::{Saved, is_result, read};
 
+use crate::parallel::Counted;
 use crate::plan::Plan;
 use crate::progress::Watch;
 use crate::refusal::Refusal;
@@ -47,7 +48,7 @@ pub fn arms(plan: &Plan, input: &str, watch: &Watch) -> Result<(Diff, Runs), Ref
     diff.samples = format!("{} runs of each, paired by seed {}", plan.runs, plan.seed);
     diff.metrics = runs.differences();
     diff.tasks = runs.task_differences();
-    diff.first_difference = first_difference(plan, &runs)?;
+    diff.first_difference = first_difference(plan, &runs, watch)?;
     if runs.sampling == Sampling::Replays {
         diff.notes.push(ONE_RECORDING.into());
     }
@@ -56,9 +57,10 @@ pub fn arms(plan: &Plan, input: &str, watch: &Watch) -> Result<(Diff, Runs), Ref
 }
 
 /// The first decision that differs, in the first run of which a value differs; of the first run if none does.
-fn first_difference(plan: &Plan, runs: &Runs) -> Result<Option<FirstDifference>, Refusal> {
+fn first_difference(plan: &Plan, runs: &Runs, watch: &Watch) -> Result<Option<FirstDifference>, Refusal> {
     let replication = plan.first + runs.first_unequal().unwrap_or(0);
-    let rerun = |side: usize, beside: Beside| plan.watch_one(side, replication, beside);
+    let counted = Counted::new(watch, 4);
+    let rerun = |side: usize, beside: Beside| counted.run(|told| plan.watch_one(side, replication, beside, told));
     let Some(parting) = parting::parting(&rerun)? else { return Ok(None) };
     let cpus = plan.most_cpus()?;
     let told = parting::told(&parting, cpus, &rerun)?;

@@ -3,8 +3,8 @@
 use super::apart::Percent;
 use super::{matches, wrong};
 use crate::refusal::Refusal;
-use goodness_core::Workload;
 use goodness_core::spelling::suggest;
+use goodness_core::{DiskSpec, Workload};
 
 /// The key.
 pub(super) const KEY: &str = "service";
@@ -20,7 +20,7 @@ pub(super) fn apply(text: &str, (whom, service): (&str, Percent), work: &mut Wor
         return Err(wrong(text, &format!("no disk is called \"{whom}\"")).remedy(near));
     }
     for disk in disks.iter_mut().filter(|disk| matches(whom, &disk.name)) {
-        disk.service = service.0;
+        disk.service = (disk.service.saturating_mul(service.0) / DiskSpec::AS_MODELLED).max(1);
     }
     Ok(())
 }
@@ -42,8 +42,9 @@ mod tests {
         };
         let mut tasks: Workload = source.build(Seed(1), 0);
         tasks.storage.disks = ["sda", "sdb"].map(disk).into();
-        let edit = Edit::parse(text).map_err(|why| why.to_string())?.expect("an edit");
-        work(&[edit], &mut tasks, &source, (1, 1)).map_err(|why| why.to_string())?;
+        let edit = |text| Edit::parse(text).map_err(|why| why.to_string()).map(|it| it.expect("an edit"));
+        let edits = text.split(' ').map(edit).collect::<Result<Vec<Edit>, String>>()?;
+        work(&edits, &mut tasks, &source, (1, 1)).map_err(|why| why.to_string())?;
         Ok(tasks.storage.disks.iter().map(|disk| disk.service).collect())
     }
 
@@ -51,6 +52,8 @@ mod tests {
     fn the_disks_that_an_edit_names_are_faster_and_no_others() {
         assert_eq!(edited("sdb.service=75%").unwrap(), [100, 75]);
         assert_eq!(edited("*.service=200%").unwrap(), [200, 200]);
+        assert_eq!(edited("sda.service=200% *.service=95%").unwrap(), [190, 95], "edits multiply");
+        assert_eq!(edited("sda.service=1% *.service=50%").unwrap(), [1, 50], "no disk takes no time");
         assert!(edited("sdc.service=75%").unwrap_err().contains("no disk is called \"sdc\""));
         assert!(edited("sda.service=fast").unwrap_err().contains("1% to 1000%"));
     }

@@ -4,6 +4,7 @@ mod reduce;
 
 use crate::contender::Contender;
 use crate::diff::parting;
+use crate::parallel::untold;
 use crate::plan::Plan;
 use crate::progress::{Progress, Watch, unwatched};
 use crate::refusal::{Kind, Refusal};
@@ -101,7 +102,7 @@ fn shows(file: &str, text: &str, arms: &[Contender], symptom: Symptom, seed: u64
 }
 
 fn difference(plan: &Plan) -> Option<(String, Time)> {
-    let rerun = |side: usize, beside: Beside| plan.watch_one(side, 0, beside);
+    let rerun = |side: usize, beside: Beside| plan.watch_one(side, 0, beside, &untold);
     let parting = parting::parting(&rerun).ok()??;
     let told = parting::told(&parting, plan.most_cpus().ok()?, &rerun).ok()?;
     let [a, b] = [&plan.contenders[0], &plan.contenders[1]];
@@ -119,7 +120,7 @@ fn violation(plan: &Plan) -> Option<(String, Time)> {
 
 fn wait(plan: &Plan, limit: Span) -> Option<(String, Time)> {
     let mut waits = Waits { limit, since: PerTask::default(), found: None };
-    let tasks = plan.watch_one(0, 0, Beside::watched(&mut waits)).ok()?;
+    let tasks = plan.watch_one(0, 0, Beside::watched(&mut waits), &untold).ok()?;
     let (task, since, until) = waits.found?;
     let name = tasks.get(task.index()).map_or_else(|| task.to_string(), |it| format!("{} {}", it.name, it.id));
     Some((format!("{name} waits {} from {}", until.since(since), since), until))

@@ -1,6 +1,7 @@
 //! What a policy says about its decisions in a lesson: the run is made once more, and the policy is asked.
 
 use super::MOST_SLICES;
+use crate::parallel::Told;
 use crate::plan::Plan;
 use crate::refusal::Refusal;
 use crate::simulation::Beside;
@@ -60,11 +61,17 @@ impl Asker for Listener {
     }
 }
 
-/// Adds to `slices` of contender `index` what the policy says, and returns the places of jobs in its queue.
+/// Adds to `slices` of contender `index` what the policy says, and returns the places of jobs in its queue; `told` is
+/// told how far the run is.
 ///
 /// # Errors
 /// As [`Plan::run`].
-pub(super) fn tell(plan: &Plan, index: usize, jobs: &[Job], slices: &mut [Piece]) -> Result<Vec<Place>, Refusal> {
+pub(super) fn tell(
+    (plan, index): (&Plan, usize),
+    jobs: &[Job],
+    slices: &mut [Piece],
+    told: Told,
+) -> Result<Vec<Place>, Refusal> {
     let said = Rc::new(RefCell::new(Vec::new()));
     let listener = Rc::clone(&said);
     let cpus = plan.machine.cpu_count();
@@ -72,22 +79,28 @@ pub(super) fn tell(plan: &Plan, index: usize, jobs: &[Job], slices: &mut [Piece]
         let is_shared = made.about.needs.global_lock;
         Asked::around(made, cpus, Listener { said: listener, is_shared })
     });
-    plan.watch_one(index, plan.first, Beside { around: Some(around), ..Beside::default() })?;
+    plan.watch_one(index, plan.first, Beside { around: Some(around), ..Beside::default() }, told)?;
     let said = said.take();
-    for slice in slices.iter_mut() {
-        let is_its = |it: &&Said| it.at.0 == slice.start_ns && it.cpu == slice.cpu && it.picked.index() == slice.job;
+    for slice in slices {
         let over = |(task, reason): &(TaskId, Reason)| Ahead {
             job: task.index(),
             rule: Rule::over(*reason, &jobs[task.index()].name),
         };
-        slice.ahead_of = said.iter().find(is_its).map(|it| it.rules.iter().map(over).collect()).unwrap_or_default();
-    }
-    for it in said.iter() {
-        let ended =
-            |slice: &&mut Piece| slice.end_ns == it.at.0 && it.slice_of.is_some_and(|task| task.index() == slice.job);
-        slices.iter_mut().filter(ended).for_each(|slice| slice.then = "slice_over".into());
+        let own = |it: &&Said| it.cpu == slice.cpu && it.picked.index() == slice.job;
+        let own = at(&said, slice.start_ns).iter().find(own);
+        slice.ahead_of = own.map(|it| it.rules.iter().map(over).collect()).unwrap_or_default();
+        let is_over = |it: &Said| it.slice_of.is_some_and(|task| task.index() == slice.job);
+        if at(&said, slice.end_ns).iter().any(is_over) {
+            slice.then = "slice_over".into();
+        }
     }
     Ok(places(&said))
+}
+
+/// What was said at a time; `said` is in order of time.
+fn at(said: &[Said], ns: u64) -> &[Said] {
+    let from = &said[said.partition_point(|it| it.at.0 < ns)..];
+    &from[..from.partition_point(|it| it.at.0 == ns)]
 }
 
 /// The places, with virtual times from the first one on.

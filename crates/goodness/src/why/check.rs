@@ -5,6 +5,7 @@ use super::Question;
 use super::run::{Explained, Found, answer};
 use crate::contender::Contender;
 use crate::edit::Edit;
+use crate::parallel::Told;
 use crate::refusal::Refusal;
 use goodness_observe::blame::Late;
 use goodness_report::why::{Check, LockPart, Part, said};
@@ -16,8 +17,11 @@ const PARTLY: f64 = 0.5;
 /// Part of the time that is left to a task that is blamed for computing, to the holders of a lock, and to a disk.
 const HALF: (u32, f64) = (50, 0.5);
 
+/// Causes that faster disks take away.
+const DISKS: [&str; 2] = ["disk_queue", "device"];
+
 /// Takes away the cause of `part` and says what becomes of the latencies that `found` has.
-pub(super) fn check(run: Explained, found: &Found, part: &Part) -> Check {
+pub(super) fn check(run: Explained, found: &Found, part: &Part, told: Told) -> Check {
     let with = mean(&found.lateness.tail);
     let not_checked = |removed: String, because: String| Check {
         cause: part.cause.clone(),
@@ -34,7 +38,7 @@ pub(super) fn check(run: Explained, found: &Found, part: &Part) -> Check {
         Ok(removal) => removal,
         Err(because) => return not_checked(said(part), because.into()),
     };
-    match removal.run(run, found) {
+    match removal.run(run, found, told) {
         Ok(Without { mean: without, then }) => {
             let gone = 1.0 - without / with.max(1.0);
             let expected = part.share * removal.part;
@@ -54,6 +58,23 @@ pub(super) fn check(run: Explained, found: &Found, part: &Part) -> Check {
         }
         Err(refusal) => not_checked(removal.said(), refusal.to_string()),
     }
+}
+
+/// Parts that are asleep on disks, which one run checks, as one part: the first, with the shares of all.
+pub(super) fn joined(parts: &[Part], run: Explained) -> Vec<Part> {
+    let is_of_disks = |part: &Part| DISKS.contains(&part.cause.as_str());
+    let mut joined: Vec<Part> = Vec::new();
+    let has_disks = parts.iter().any(is_of_disks) && run.has_disks();
+    for part in parts {
+        match joined.iter_mut().find(|it| has_disks && is_of_disks(part) && is_of_disks(it)) {
+            Some(first) => {
+                first.total_ns += part.total_ns;
+                first.share += part.share;
+            }
+            None => joined.push(part.clone()),
+        }
+    }
+    joined
 }
 
 /// Mean of the longest latencies, ns.
@@ -88,7 +109,7 @@ impl Removal {
             "computing" => (vec![Edit::computes(who, HALF.0)], HALF.1),
             LockPart::CAUSE => (vec![Edit::holds(who, HALF.0)], HALF.1),
             // Their devices twice as fast: the queue before them is half as long, too.
-            "disk_queue" | "device" if run.has_disks() => (vec![Edit::serves("*", HALF.0)], HALF.1),
+            cause if DISKS.contains(&cause) && run.has_disks() => (vec![Edit::serves("*", HALF.0)], HALF.1),
             "idle_cpu_allowed" => return Err("the policy left it there: compare policies"),
             "cpu_starts" | "scheduler" => return Err("the machine's own time has no cause to take away"),
             _ => return Err("it is outside the simulated machine"),
@@ -101,19 +122,39 @@ impl Removal {
         self.edits.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
     }
 
-    fn run(&self, run: Explained, found: &Found) -> Result<Without, Refusal> {
+    fn run(&self, run: Explained, found: &Found, told: Told) -> Result<Without, Refusal> {
         let contender = self.edits.iter().fold(run.contender.clone(), |it, edit| changed(&it, edit));
         let changed = Explained { contender: &contender, ..run };
         let question = Question { of: Some(found.of), at: None, worst: 0, checks: 0, profile: false };
-        let (why, without) = answer(changed, &question)?;
+        let without = changed.find(&question, told)?;
+        let why = answer(changed, &question, &without, told)?;
         Ok(Without { mean: mean(&without.lateness.tail), then: why.tail.parts.first().map(said) })
     }
 }
 
-/// `contender` with one more edit, in place of one that sets the same.
+/// `contender` with one more edit: beside one that sets the same if they multiply, else in its place.
 pub(super) fn changed(contender: &Contender, edit: &Edit) -> Contender {
     let mut contender = contender.clone();
-    contender.edits.retain(|former| !former.sets_as(edit));
+    contender.edits.retain(|former| edit.multiplies() || !former.sets_as(edit));
     contender.edits.push(edit.clone());
     contender
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::PolicySpec;
+
+    #[test]
+    fn less_of_what_an_arm_has_more_of_is_less_of_that_and_not_of_what_was_before() {
+        let policy = PolicySpec::parse("eevdf").expect("a policy");
+        let edits = |arm: &str, edit: Edit| {
+            let contender = Contender::arm(arm, &policy).expect("an arm");
+            changed(&contender, &edit).edits.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(edits("m.hold=200%", Edit::holds("m", 95)), "m.hold=200% m.hold=95%");
+        assert_eq!(edits("sda.service=200%", Edit::serves("sda", 95)), "sda.service=200% sda.service=95%");
+        assert_eq!(edits("a.compute=200%", Edit::computes("a", 95)), "a.compute=200% a.compute=95%");
+        assert_eq!(edits("cpus=2", Edit::cpus_of(4)), "cpus=4", "numbers do not multiply");
+    }
 }

@@ -5,7 +5,7 @@ use super::check::changed;
 use super::names::Names;
 use super::run::{Explained, Found, names};
 use crate::edit::Edit;
-use crate::parallel::each_watched;
+use crate::parallel::{Counted, Told, each_watched};
 use crate::plan::Ready;
 use crate::progress::Watch;
 use crate::refusal::Refusal;
@@ -45,12 +45,12 @@ impl Lesser {
 /// # Errors
 /// As [`crate::Plan::run`].
 pub(super) fn profile(run: Explained, found: &Found, watch: &Watch) -> Result<Vec<Lever>, Refusal> {
-    let lesser = lesser(run)?;
+    let lesser = Counted::new(watch, 1).run(|told| lesser(run, told))?;
     let jobs: Vec<(&Lesser, u32)> = lesser.iter().flat_map(|it| STEPS.map(|step| (it, step))).collect();
     let question = Question { of: Some(found.of), at: None, worst: 0, checks: 0, profile: false };
-    let levers = each_watched(&jobs, watch, |(it, step), _| {
+    let levers = each_watched(&jobs, watch, |(it, step), told| {
         let contender = changed(run.contender, &it.edit(100 - step));
-        let less = Explained { contender: &contender, ..run }.find(&question)?;
+        let less = Explained { contender: &contender, ..run }.find(&question, told)?;
         let change = |with: f64, without: f64| (with > 0.0).then(|| without / with - 1.0);
         let p99 = |found: &Found| found.lateness.p99.map(|span| span.0 as f64);
         let rate = |found: &Found| found.served as f64 / found.length.0.max(1) as f64;
@@ -69,12 +69,12 @@ pub(super) fn profile(run: Explained, found: &Found, watch: &Watch) -> Result<Ve
 }
 
 /// Everything to try: the kinds of tasks that use most CPU time, the locks for which most sleep, the disks.
-fn lesser(run: Explained) -> Result<Vec<Lesser>, Refusal> {
+fn lesser(run: Explained, told: Told) -> Result<Vec<Lesser>, Refusal> {
     let (plan, ready) = (run.plan(), run.ready()?);
     let names = names(&ready, run.work);
     let disks = disks(&ready);
     let mut sleeps = Sleeps(vec![0; ready.work.locks.len()]);
-    let measured = plan.run_first(ready, Beside { observer: Some(&mut sleeps), ..Beside::default() })?.measured;
+    let measured = plan.run_first(ready, Beside::watched(&mut sleeps), told)?.measured;
     let used = measured.tasks.iter().map(|task| (names.kind(TaskId(task.task.0)), task.cpu_time.0));
     let kinds = busiest(used).into_iter().map(|kind| (LeverKind::Compute, names.of_kind(kind).to_string()));
     let all = kinds.chain(sleeps.locks(&names)).chain(disks);

@@ -7,6 +7,7 @@ use super::rules::{AskRules, Rulings, Windows};
 use super::{Question, report};
 use crate::contender::Contender;
 use crate::edit::{is_meant, locks};
+use crate::parallel::Told;
 use crate::plan::{Plan, Ready};
 use crate::refusal::Refusal;
 use crate::run::Named;
@@ -35,23 +36,22 @@ pub struct Explained<'a> {
     pub judge: &'a [String],
 }
 
-/// Explains the latencies of a simulated run, and checks nothing.
+/// Explains the latencies that were `found` in a simulated run, and checks nothing.
 ///
 /// # Errors
 /// As [`Plan::run`]; a run in which nothing was late at the time asked about.
-pub(super) fn answer(run: Explained, question: &Question) -> Result<(Why, Found), Refusal> {
-    let found = run.find(question)?;
+pub(super) fn answer(run: Explained, question: &Question, found: &Found, told: Told) -> Result<Why, Refusal> {
     question.check(&found.lateness)?;
     let ready = run.ready()?;
     let names = names(&ready, run.work);
     let rulings = Rulings::default();
     let mut account = Account::new(&names, found.of, question.worst, Some(rulings.clone()));
-    run.explain(ready, &found, rulings, &mut account)?;
+    run.explain(ready, found, rulings, &mut account, told)?;
     let whom = super::name(found.of).to_string();
     let mut why = report(run.work.source.name(), (found.of, whom), &found.lateness, &account);
     why.policy = Some(run.contender.to_string());
     why.seed = Some(run.seed);
-    Ok((why, found))
+    Ok(why)
 }
 
 /// What is late in a run.
@@ -93,8 +93,8 @@ impl<'a> Explained<'a> {
         self.ready().is_ok_and(|ready| !ready.work.storage.disks.is_empty())
     }
 
-    /// Runs it, and finds what is late.
-    pub(super) fn find(&self, question: &Question) -> Result<Found, Refusal> {
+    /// Runs it, and finds what is late; `told` is told how far it is.
+    pub(super) fn find(&self, question: &Question, told: Told) -> Result<Found, Refusal> {
         let (plan, ready) = (self.plan(), self.ready()?);
         let (cpus, from) = (ready.machine.cpu_count(), Time::ZERO + ready.work.warmup);
         let subjects = Subject::all(&ready.work);
@@ -102,7 +102,7 @@ impl<'a> Explained<'a> {
         let asked = question.of.as_ref().map_or(&ORDER[..], std::slice::from_ref);
         let mut observer: Vec<Longest> = asked.iter().map(|of| longest(*of)).collect();
         let beside = Beside { observer: Some(&mut Each(&mut observer)), ..Beside::default() };
-        let end = plan.run_first(ready, beside)?.outcome.end;
+        let end = plan.run_first(ready, beside, told)?.outcome.end;
         let found = observer.into_iter().map(|it| it.finish(end)).zip(asked);
         let mut found: Vec<(Lateness, Of)> = found.map(|(lateness, of)| (lateness, *of)).collect();
         let first = found.iter().position(|(lateness, _)| lateness.count > 0).unwrap_or(0);
@@ -111,17 +111,24 @@ impl<'a> Explained<'a> {
     }
 
     /// Runs `ready` once more, and explains to `account` what was `found`.
-    fn explain(&self, ready: Ready, found: &Found, rulings: Rulings, account: &mut Account) -> Result<(), Refusal> {
+    fn explain(
+        &self,
+        ready: Ready,
+        found: &Found,
+        rulings: Rulings,
+        account: &mut Account,
+        told: Told,
+    ) -> Result<(), Refusal> {
         let late = &found.lateness.tail;
         let cpus = ready.machine.cpu_count();
         let wanted = (found.of, &late[..]);
         let blame = Blame::new(cpus, &Subject::all(&ready.work), wanted, |it| account.add(it));
-        let mut told = Told { blame, rulings: rulings.clone() };
+        let mut explains = Explains { blame, rulings: rulings.clone() };
         let windows = Windows::of(late.iter().map(|late| (late.from, late.to)));
         let around = Box::new(move |made| Asked::around(made, cpus, AskRules { windows, rulings }));
-        let beside = Beside { observer: Some(&mut told), around: Some(around), ..Beside::default() };
-        self.plan().run_first(ready, beside)?;
-        told.blame.finish();
+        let beside = Beside { observer: Some(&mut explains), around: Some(around) };
+        self.plan().run_first(ready, beside, told)?;
+        explains.blame.finish();
         Ok(())
     }
 }
@@ -130,12 +137,12 @@ impl<'a> Explained<'a> {
 pub(super) const ORDER: [Of; 3] = [Of::Requests, Of::Waits, Of::All];
 
 /// Explains, and tells the rulings how far.
-struct Told<B> {
+struct Explains<B> {
     blame: B,
     rulings: Rulings,
 }
 
-impl<B: Observer> Observer for Told<B> {
+impl<B: Observer> Observer for Explains<B> {
     fn observe(&mut self, at: Time, event: &Event) {
         self.blame.observe(at, event);
         self.rulings.explained_until(at);

@@ -145,6 +145,7 @@ fn simulate(machine: &Machine, policy: &str, work: Workload, seed: Seed) -> Resu
         seed,
         recorder: None,
         fifths: None,
+        pulse: None,
         beside: Beside::default(),
     };
     let run = goodness::run(trial).map_err(|fault| format!("the simulation failed: {fault}"))?;

@@ -1,13 +1,10 @@
 //! The answer in a sentence, its figures, and how far it was checked.
 
 use super::words::part;
-use super::{Check, Why};
+use super::{Check, Tail, Why};
 use crate::figure;
 use crate::rule::in_general;
 use crate::shell::Mood;
-
-/// End of an edit that leaves half of what it takes away.
-const HALF: &str = "=50%";
 
 /// The main cause in one sentence.
 #[must_use]
@@ -18,20 +15,40 @@ pub fn headline(why: &Why) -> String {
     let rule = main.rule.as_ref().filter(|_| main.cause != "throttled");
     let rule = rule.map_or_else(String::new, |rule| format!("; the rule: {}", in_general(&rule.name)));
     let check = why.checks.iter().find(|it| it.cause == main.cause && it.culprit == main.culprit);
+    let they_are = if why.count == 1 { "it is" } else { "they are" };
     let check = check.map_or_else(String::new, |check| match (check.verdict.as_str(), check.gone) {
         ("fails", Some(_)) => " The check does not confirm it.".into(),
         (_, Some(gone)) if gone <= 0.0 => String::new(),
-        (_, Some(gone)) if check.removed.ends_with(HALF) => {
-            format!(" In a simulation with half of it they are {} shorter.", figure::percent(Some(gone)))
+        (_, Some(gone)) if check.is_half() => {
+            format!(" In a simulation with half of it {they_are} {} shorter.", figure::percent(Some(gone)))
         }
         (_, Some(gone)) => {
-            format!(" In a simulation without this cause they are {} shorter.", figure::percent(Some(gone)))
+            format!(" In a simulation without this cause {they_are} {} shorter.", figure::percent(Some(gone)))
         }
         _ => String::new(),
     });
     let share = figure::percent(Some(main.share));
-    let slowest = if why.tail.count * 100 < why.count + 100 { "slowest 1 % of" } else { "slowest" };
-    format!("The {slowest} {} spent {share} of their time {}{rule}.{check}", why.of, part(main))
+    let slowest = match why.count {
+        1 => format!("only {} spent {share} of its", one_of(&why.of)),
+        100.. if why.tail.count * 100 < why.count + 100 => format!("slowest 1 % of {} spent {share} of their", why.of),
+        _ => format!("slowest {} spent {share} of their", why.of),
+    };
+    format!("The {slowest} time {}{rule}.{check}", part(main))
+}
+
+/// `nouns`, whose first word is a plural, of one.
+fn one_of(nouns: &str) -> String {
+    let (first, rest) = nouns.split_at(nouns.find(' ').unwrap_or(nouns.len()));
+    first.strip_suffix('s').unwrap_or(first).to_string() + rest
+}
+
+/// The latencies that are added up.
+pub(super) fn slowest(tail: &Tail) -> String {
+    let from = figure::time(Some(tail.from_ns));
+    match tail.count {
+        1 => format!("the slowest ({from})"),
+        count => format!("the {count} slowest ({from} and more)"),
+    }
 }
 
 /// How many latencies there are, and how long they take.
@@ -41,7 +58,7 @@ pub(super) fn figures(why: &Why) -> String {
         "{}{by}: {} {}, mean {}, p99 {}, worst {}",
         figure::printable(&why.input),
         why.count,
-        figure::printable(&why.whom),
+        figure::printable(&if why.count == 1 { one_of(&why.whom) } else { why.whom.clone() }),
         figure::time(why.mean_ns),
         figure::time(why.p99_ns),
         figure::time(why.worst_ns)
@@ -67,7 +84,8 @@ pub(super) fn trust(why: &Why) -> String {
                 };
                 let times = [check.with_ns, without].map(|ns| figure::show(Some(ns), "ns"));
                 let change = format!("{} to {}", times[0], times[1]);
-                format!("A run with {} {verdict}: the slowest change from {change}.", figure::printable(&check.removed))
+                let slowest = if why.count == 1 { "it changes" } else { "the slowest change" };
+                format!("A run with {} {verdict}: {slowest} from {change}.", figure::printable(&check.removed))
             }
             None => {
                 format!("The main cause was not checked: {}.", figure::printable(check.because.trim_end_matches('.')))
@@ -86,5 +104,45 @@ pub(super) fn mood(why: &Why) -> Mood {
         (_, Some("fails")) => Mood::Untrusted,
         (_, None) if why.policy.is_none() => Mood::Sure,
         _ => Mood::Open,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Part;
+    use super::*;
+
+    fn why(count: u64, tail: u64) -> Why {
+        let part = Part { cause: "computing".into(), culprit: Some("a".into()), total_ns: 900, share: 0.9, rule: None };
+        Why {
+            schema: super::super::SCHEMA.into(),
+            input: "x".into(),
+            policy: None,
+            seed: None,
+            of: "waits".into(),
+            whom: "waits of a".into(),
+            count,
+            mean_ns: None,
+            p99_ns: None,
+            worst_ns: None,
+            tail: Tail { count: tail, from_ns: 1_000, total_ns: 1_000, parts: vec![part], locks: vec![] },
+            worst: vec![],
+            checks: vec![],
+            profile: vec![],
+            notes: vec![],
+        }
+    }
+
+    #[test]
+    fn one_percent_is_said_of_a_hundred_and_more_and_one_is_no_plural() {
+        for (count, tail, said) in [
+            (1, 1, "The only wait spent 90 % of its time computing: a."),
+            (30, 10, "The slowest waits spent 90 % of their time computing: a."),
+            (999, 10, "The slowest 1 % of waits spent 90 % of their time computing: a."),
+        ] {
+            assert_eq!(headline(&why(count, tail)), said);
+        }
+        assert!(figures(&why(1, 1)).contains("1 wait of a,"), "{}", figures(&why(1, 1)));
+        assert_eq!([slowest(&why(1, 1).tail), slowest(&why(30, 10).tail)].map(|it| it.matches("10").count()), [0, 1]);
     }
 }

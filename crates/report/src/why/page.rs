@@ -1,6 +1,6 @@
 //! The answer as one self-contained page: what the slowest were spent on, the checks, then the worst one by one.
 
-use super::headline::{figures, headline, mood, trust};
+use super::headline::{figures, headline, mood, slowest, trust};
 use super::words::{Joined, began, joined, lesser, link, moment, part, signed, who};
 use super::{Check, Latency, LockPart, Part, Tail, Why, picture};
 use crate::figure::{self, printable};
@@ -31,7 +31,8 @@ pub fn page(why: &Why, command: &str) -> String {
     worst(why, &mut page);
     if !why.notes.is_empty() {
         let notes: Vec<String> = why.notes.iter().map(|note| printable(note)).collect();
-        page.folded(&format!("{} notes", notes.len()), &shell::list(&notes));
+        let summary = if notes.len() == 1 { "1 note".into() } else { format!("{} notes", notes.len()) };
+        page.folded(&summary, &shell::list(&notes));
     }
     page.finish()
 }
@@ -56,7 +57,7 @@ fn sums(why: &Why) -> String {
         cells.truncate(columns);
         cells
     };
-    let caption = format!("Time of the {} slowest ({} and more)", tail.count, figure::time(Some(tail.from_ns)));
+    let caption = format!("Time of {}", slowest(tail));
     let rows: Vec<Vec<Cell>> = tail.parts.iter().map(row).collect();
     shell::picture(&picture::shares(tail), "Where the time went")
         + &shell::table(&caption, &["spent", "share", "time", "rule"][..columns], &rows)
@@ -98,14 +99,15 @@ fn checks(checks: &[Check]) -> String {
             Cell::of_class(verdict, class),
             Cell::number(&figure::show(Some(it.with_ns), "ns")),
             Cell::number(&without),
-            Cell::number(&figure::percent(Some(it.blamed))),
+            Cell::number(&figure::percent(Some(it.expected()))),
             Cell::number(&it.gone.map_or_else(String::new, |gone| figure::percent(Some(gone)))),
             Cell::of_class(&printable(&it.because), "note"),
         ]
     };
     let heads = ["changed", "blame", "slowest, before", "after", "blamed", "gone", "because"];
-    let about = "Each main cause was taken away, and the run simulated again with the same seed. The blame holds if at \
-                 least the blamed part of the slowest latencies went away.";
+    let about = "Each main cause was taken away, or halved, and the run simulated again with the same seed. The blame \
+                 holds if at least the blamed part of the slowest latencies went away; of a cause that was halved, \
+                 half of it.";
     let rows: Vec<Vec<Cell>> = checks.iter().map(row).collect();
     shell::paragraph(about) + &shell::table("Mean of the slowest latencies", &heads, &rows)
 }
@@ -278,6 +280,16 @@ mod tests {
         assert_eq!(page.matches("role=\"img\"").count(), 1 + 5, "the sum, and each latency");
         assert_eq!(page.matches("download=").count(), 1 + 5);
         assert!(place("2 more of the worst") < place(">4. 3 ms at"), "the third is open, the fourth is folded");
+    }
+
+    #[test]
+    fn what_a_cause_is_blamed_for_is_halved_where_half_of_it_was_taken_away() {
+        let mut why = found("holds");
+        why.checks[0] = Check { removed: "log.hold=50%".into(), blamed: 0.964, ..why.checks[0].clone() };
+        let shown = page(&why, "goodness why");
+        assert!(shown.contains("48.2 %") && !shown.contains("96.4 %"), "{shown}");
+        why.checks[0].removed = "log.affinity=own".into();
+        assert!(page(&why, "goodness why").contains("96.4 %"));
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use super::{Latency, LockPart, Part, Why};
 use goodness_table::Kind::{Float, Text, Whole};
 use goodness_table::{Cell, Column, Table, column};
-use std::cmp::Reverse;
 
 /// Columns of [`links`].
 pub const LINKS: &[Column] = &[
@@ -90,8 +89,7 @@ pub fn links(why: &Why) -> Table {
 pub fn latencies(why: &Why) -> Table {
     let mut table = Table::new("goodness.why-latencies/1", LATENCIES);
     for (rank, latency) in (1..).zip(&why.worst) {
-        // Of equals the first.
-        let longest = latency.chain.iter().min_by_key(|link| Reverse(link.length_ns));
+        let longest = latency.longest();
         table.push(&[
             Cell::Text(&why.input),
             why.policy.as_deref().into(),

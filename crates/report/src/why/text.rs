@@ -1,6 +1,6 @@
 //! The answer for a terminal: the main cause first.
 
-use super::headline::{figures, headline};
+use super::headline::{figures, headline, slowest};
 use super::words::{Joined, began, joined, lesser, link, moment, part, signed, who};
 use super::{Check, Why};
 use crate::{figure, table};
@@ -41,7 +41,7 @@ fn sums(why: &Why, width: u16, is_long: bool, out: &mut String) {
     if tail.parts.is_empty() {
         return;
     }
-    let of = format!("time of the {} slowest ({} and more)", tail.count, figure::time(Some(tail.from_ns)));
+    let of = format!("time of {}", slowest(tail));
     let _ = writeln!(out, "\n  {of}");
     let shown = if is_long { tail.parts.len() } else { PARTS.min(tail.parts.len()) };
     for it in &tail.parts[..shown] {
