@@ -96,7 +96,8 @@ fn inputs() -> Vec<Page> {
             file: "experiment.md",
             title: "The experiment file",
             first: "Every key of an experiment file (TOML), with its default. Any other key is an error. \
-                    `examples/` has files to copy. In an example, `;` stands for a new line.",
+                    `examples/` has files to copy.\n\
+                    In an example, `;` stands for a new line.",
             command: "goodness list experiment [SECTION]",
             entries: entries(&catalogue::experiment(), None),
         },

@@ -83,7 +83,7 @@ impl Report {
         let error = found.and_then(|it| it.error).map(short_percent)?;
         let is_kept = self.trust.is_some() && found.is_some_and(|it| it.keeps_promise() == Some(true));
         let trusted = if is_kept { "the replay is trusted, and " } else { "" };
-        Some(format!("{trusted}the interval includes the replay error, {error}"))
+        Some(format!("{trusted}intervals include the replay error, {error}"))
     }
 
     /// What the runs say about `metric`, without a full stop. `None` if there is nothing to say.

@@ -122,7 +122,7 @@ fn what_cannot_be_trusted_says_so_first_and_what_can_says_its_error() {
     let fidelity = Some(crate::model::Fidelity { metrics: vec![metric], ..Default::default() });
     let trusted = Report { trust: trust(TrustVerdict::Trusted, Vec::new()), fidelity, ..untrusted };
     assert!(
-        trusted.conclusion().ends_with("; the replay is trusted, and the interval includes the replay error, 8 %."),
+        trusted.conclusion().ends_with("; the replay is trusted, and intervals include the replay error, 8 %."),
         "{}",
         trusted.conclusion()
     );
