@@ -14,7 +14,7 @@ SOON = 10.0
 
 CALLS = [
     f'compare("{LONG}", policies=["eevdf", "cfs", "o1"], runs=1000)',
-    f'why("{LONG}", profile=True)',
+    'why("mixed:duration=3600s", profile=True)',
     f'diff("{LONG}", policies=["eevdf", "cfs"], runs=1000)',
 ]
 

@@ -53,6 +53,8 @@ WRITES: list[tuple[str, list[str]]] = [
     ("report-1", ["compare", "examples/05-disk.toml", "-p", "eevdf", "--runs", "2", "--no-html", "--json", "-"]),
     ("report-1", ["run", "mixed:duration=300ms", "-p", "rr", "--timing", "--json", "-"]),
     ("verify-1", ["verify", "apache-ab-c4-1cpu", "--json"]),
+    ("suite-1", ["compare", "mixed:duration=100ms", "sleepers:duration=100ms", "--each", "-p", "eevdf", "-p", "rr",
+                 "--runs", "2", "--json", "-"]),
     ("diff-1", ["diff", "mixed:duration=300ms", "-p", "eevdf", "-p", "rr", "--runs", "2", "--json", "-"]),
     ("teach-1", ["teach", "A:0:8 B:1:4", "-p", "rr", "--json", "-"]),
     ("why-1", ["why", "examples/09-priority-inversion.toml", "--json", "-"]),

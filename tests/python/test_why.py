@@ -45,7 +45,7 @@ def test_the_page_has_the_headline_and_says_how_to_make_it_again(tmp_path: Path)
     page = tmp_path / "why.html"
     found = g.why(RECORDED, worst=2, of="requests")
     found.report(page)
-    html = page.read_text()
+    html = page.read_text().replace("\N{NO-BREAK SPACE}", " ")
     assert found.conclusion in html and "goodness.why(" in html and "worst=2" in html
     # Of equally long links the notebook names the first, as the table does.
     assert found.latencies["cause"][0].replace("_", " ") in found._repr_html_()
