@@ -36,7 +36,7 @@ struct Served {
     longest: u64,
 }
 
-/// What a load came to.
+/// The figures of a load.
 struct Outcomes {
     served: Vec<Served>,
     measured: Measured,

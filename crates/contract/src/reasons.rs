@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// What was found in one run.
+/// The findings of one run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Found {
     /// Answers that were checked.
@@ -29,7 +29,7 @@ struct Arrival {
     latest: u64,
 }
 
-/// What was claimed of a waiting task at the last pick.
+/// A claim about a waiting task at the last pick.
 #[derive(Clone, Copy, Debug)]
 struct Claim {
     reason: Reason,

@@ -64,7 +64,7 @@ impl CpuPolicy for Liar {
 
 type Lie = fn(&Context, Why, Option<Reason>) -> Option<Reason>;
 
-/// What is found of `lie` told by `policy`, in the first of twenty draws on one CPU.
+/// The findings about `lie`, told by `policy`, in the first of twenty draws on one CPU.
 fn found(policy: &str, startles: bool, lie: Lie) -> Option<Broken> {
     let entry = goodness_policies::entry(policy).unwrap();
     let make = |machine: &Machine, seed: Seed| {

@@ -60,7 +60,7 @@ mod tests {
     use crate::null::{Null, Settings};
     use goodness_core::{Io, Submitter};
 
-    /// When a request that starts at 1 ms is done, on a device of 10 µs.
+    /// The end of a request that starts at 1 ms, on a device of 10 µs.
     fn done_at(percent: u32) -> Time {
         let settings = Settings { latency: Span::from_us(10), ..Settings::default() };
         let mut device = Dilated::new(Null::new(&settings), percent);

@@ -55,7 +55,7 @@ pub fn unwatched(_: Progress) -> ControlFlow<()> {
 /// Parts of a simulation, for bars.
 const PARTS: u64 = 1000;
 
-/// How far the simulations of a call are, from its messages: `simulated 3/10; the next is at 1.25 s of 10 s`.
+/// Progress of the simulations of a call, from its messages: `simulated 3/10; the next is at 1.25 s of 10 s`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Furthest {
     done: u64,

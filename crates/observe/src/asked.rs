@@ -5,7 +5,7 @@ use goodness_core::{
     Reason, Rejected, Resched, Span, Standing, Stop, TaskId, Time, Why,
 };
 
-/// What a policy just did.
+/// A verb that a policy just carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Did {
     /// It picked the next task of the CPU, after the one before left it for this reason; `None` if it was idle.
@@ -22,7 +22,7 @@ pub struct Decided<'a> {
     pub cx: &'a Context,
     /// The CPU.
     pub cpu: CpuId,
-    /// What the policy did.
+    /// The verb that the policy carried out.
     pub did: Did,
     /// The task that runs there from now on; `None` if it idles.
     pub running: Option<TaskId>,

@@ -8,7 +8,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// What a command of the page prints.
+/// The output of a command of the page.
 fn printed(command: &str) -> String {
     let program = env!("CARGO_BIN_EXE_goodness");
     let line = command.replacen("goodness ", &format!("'{program}' "), 1);

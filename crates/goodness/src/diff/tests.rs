@@ -226,7 +226,7 @@ fn two_policies_that_decide_alike_differ_in_nothing_but_their_costs() {
     assert!(slices.a.did.ends_with("is preempted)") && slices.b.did.starts_with("keeps"), "{slices:?}");
 }
 
-/// What both policies say at the first decision that differs, of jobs given by start and length in ms.
+/// The rules of both policies at the first decision that differs, of jobs given by start and length in ms.
 fn rules(policies: [&str; 2], jobs: &'static [(u64, u64)]) -> [Option<Rule>; 2] {
     let machine = Machine::flat(1, 1_000).unwrap();
     let task = |&(start, length): &(u64, u64)| {

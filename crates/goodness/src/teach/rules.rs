@@ -1,4 +1,4 @@
-//! What a policy says about its decisions in a lesson: the run is made once more, and the policy is asked.
+//! Asks a policy about its decisions in a lesson, in a second run.
 
 use super::MOST_SLICES;
 use crate::parallel::Told;
@@ -12,7 +12,7 @@ use goodness_report::teach::{Ahead, Job, Piece, Place};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// What was said at one pick.
+/// The answer at one pick.
 struct Said {
     at: Time,
     cpu: u32,
@@ -97,7 +97,7 @@ pub(super) fn tell(
     Ok(places(&said))
 }
 
-/// What was said at a time; `said` is in order of time.
+/// Finds the answer at a time; `said` is in order of time.
 fn at(said: &[Said], ns: u64) -> &[Said] {
     let from = &said[said.partition_point(|it| it.at.0 < ns)..];
     &from[..from.partition_point(|it| it.at.0 == ns)]

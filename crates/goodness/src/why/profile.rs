@@ -95,7 +95,7 @@ fn busiest(used: impl Iterator<Item = (u32, u64)>) -> Vec<u32> {
     sums.into_iter().take(KINDS).map(|(kind, _)| kind).collect()
 }
 
-/// How often tasks fall asleep for each lock.
+/// Counts how often tasks fall asleep for each lock.
 struct Sleeps(Vec<u64>);
 
 impl Sleeps {
