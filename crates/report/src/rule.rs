@@ -97,7 +97,7 @@ fn hundredths(value: u64) -> String {
 /// A rule by its name, without figures.
 pub(crate) fn in_general(name: &str) -> &'static str {
     match name {
-        "class" => "a higher class",
+        "class" => "a higher scheduling class",
         "priority" => "a higher priority",
         "level" => "a better level",
         "aged" => "a long wait",

@@ -1,7 +1,7 @@
 //! The answer in a sentence, its figures, and how far it was checked.
 
 use super::words::part;
-use super::{Check, Tail, Why};
+use super::{Check, Part, Tail, Why};
 use crate::figure;
 use crate::rule::in_general;
 use crate::shell::Mood;
@@ -12,28 +12,38 @@ pub fn headline(why: &Why) -> String {
     let Some(main) = why.tail.parts.first() else {
         return format!("Nothing is late: no {}.", figure::printable(&why.whom));
     };
-    let rule = main.rule.as_ref().filter(|_| main.cause != "throttled");
-    let rule = rule.map_or_else(String::new, |rule| format!("; the rule: {}", in_general(&rule.name)));
-    let check = why.checks.iter().find(|it| it.cause == main.cause && it.culprit == main.culprit);
-    let they_are = if why.count == 1 { "it is" } else { "they are" };
-    let check = check.map_or_else(String::new, |check| match (check.verdict.as_str(), check.gone) {
-        ("fails", Some(_)) => " The check does not confirm it.".into(),
-        (_, Some(gone)) if gone <= 0.0 => String::new(),
-        (_, Some(gone)) if check.is_half() => {
-            format!(" In a simulation with half of it {they_are} {} shorter.", figure::percent(Some(gone)))
-        }
-        (_, Some(gone)) => {
-            format!(" In a simulation without this cause {they_are} {} shorter.", figure::percent(Some(gone)))
-        }
-        _ => String::new(),
-    });
+    let check = check_of_main(why).map_or_else(String::new, |check| check_in_words(check, why.count == 1));
     let share = figure::percent(Some(main.share));
     let slowest = match why.count {
         1 => format!("only {} spent {share} of its", one_of(&why.of)),
         100.. if why.tail.count * 100 < why.count + 100 => format!("slowest 1 % of {} spent {share} of their", why.of),
         _ => format!("slowest {} spent {share} of their", why.of),
     };
-    format!("The {slowest} time {}{rule}.{check}", part(main))
+    format!("The {slowest} time {}.{}{check}", part(main), rule_in_words(why, main))
+}
+
+/// Why the policy let the culprit run first, where it told.
+fn rule_in_words(why: &Why, main: &Part) -> String {
+    let rule = main.rule.as_ref().filter(|_| main.cause != "throttled");
+    let policy = why.policy.as_deref().map_or("the kernel", |policy| policy.split(':').next().unwrap_or(policy));
+    rule.map_or_else(String::new, |rule| {
+        let first = if main.cause == "behind_own" { "one run before another" } else { "it run first" };
+        format!(" Why {} let {first}: {}.", figure::printable(policy), in_general(&rule.name))
+    })
+}
+
+/// Whether a simulation without the main cause confirms it.
+fn check_in_words(check: &Check, single: bool) -> String {
+    let says = match check.verdict.as_str() {
+        "holds" => "confirms it",
+        "partly" => "confirms it in part",
+        _ => "does not confirm it",
+    };
+    let they_are = if single { "it is" } else { "the slowest are" };
+    let how = if check.is_half() { "with half of that cause" } else { "without that cause" };
+    let Some(gone) = check.gone else { return String::new() };
+    let shorter = if gone > 0.0 { figure::percent(Some(gone)) } else { "no".into() };
+    format!(" A check {says}: simulated {how}, {they_are} {shorter} shorter.")
 }
 
 /// `nouns`, whose first word is a plural, of one.
@@ -109,7 +119,6 @@ pub(super) fn mood(why: &Why) -> Mood {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Part;
     use super::*;
 
     fn why(count: u64, tail: u64) -> Why {
