@@ -131,7 +131,7 @@ impl<O: Order> Registered for Stack<O> {
             reserved: Reserved::new(machine),
             urgent: Urgent::new(machine),
             loads: Loads::new(machine),
-            wakeups: Wakeups::new(machine),
+            wakeups: Wakeups::new(machine, seed),
             balancer: Balancer::new(machine, version, seed),
             alarm: Time::NEVER,
             times_slices,
@@ -378,12 +378,12 @@ impl<O: Order> Stack<O> {
 }
 
 impl<O: Order> CpuPolicy for Stack<O> {
-    fn admit(&mut self, cx: &Context, task: TaskId, _: Option<TaskId>) -> Result<(), Rejected> {
+    fn admit(&mut self, cx: &Context, task: TaskId, parent: Option<TaskId>) -> Result<(), Rejected> {
         self.members.admit(task);
         self.listed.admit(task);
         self.urgent.admit(task);
         self.loads.admit(task);
-        self.wakeups.admit(task);
+        self.wakeups.admit(task, parent);
         self.order.admit(cx, &mut self.loads, task);
         self.reserved.admit(cx, task)
     }

@@ -50,6 +50,34 @@ fn the_recently_used_cpu_changes_only_if_the_previous_one_is_busy() {
     assert_eq!(driver.call(|stack, _| stack.wakeups.recent(woken)), Some(CpuId(1)));
 }
 
+/// T-SMP-16: with four CPUs, wide needs four flips of the smaller and four times as many of the larger.
+#[test]
+fn a_crowd_is_wide_if_both_wake_many_and_one_four_times_as_many() {
+    let mut driver = driver(4, Kernel::V6_18);
+    let [waker, woken] = [(); 2].map(|()| task(&mut driver, Class::Normal, CpuSet::All));
+    for (flips, wide) in [([16, 4], true), ([15, 4], false), ([100, 3], false), ([4, 16], true)] {
+        // The first time that it wakes this task counts as one more.
+        let others = flips[0] - u32::from(flips == [16, 4]);
+        driver.call(|stack, _| (stack.wakeups.set_flips(waker, others), stack.wakeups.set_flips(woken, flips[1])));
+        assert_eq!(driver.call(|stack, cx| stack.wakeups.is_wide(cx, waker, woken, 4)), wide, "{flips:?}");
+    }
+}
+
+/// As read from a kernel: the threads of a program that had 73 flips start with 73 each.
+#[test]
+fn a_forked_task_has_the_flips_of_its_parent() {
+    let mut driver = driver(4, Kernel::V6_18);
+    let [parent, other] = [(); 2].map(|()| task(&mut driver, Class::Normal, CpuSet::All));
+    driver.call(|stack, _| (stack.wakeups.set_flips(parent, 73), stack.wakeups.set_flips(other, 17)));
+    let child = driver.admit_as(Task::default(), Some(parent));
+    // 292 are four times the 73 of the child, and 68 four times the 17 of the other one.
+    for (task, flips, wide) in [(child, 292, true), (child, 291, false), (other, 68, true), (other, 67, false)] {
+        let waker = driver.admit_as(Task::default(), None);
+        driver.call(|stack, _| stack.wakeups.set_flips(waker, flips - 1));
+        assert_eq!(driver.call(|stack, cx| stack.wakeups.is_wide(cx, waker, task, 4)), wide, "{flips}");
+    }
+}
+
 /// T-SMP-15: CPUs that the task may not use are not counted. The control is a scan of length 0, as after much work.
 #[test]
 fn the_scan_counts_cpus_that_the_task_may_use() {
@@ -94,6 +122,8 @@ fn a_sync_wakeup_pulls_to_a_cpu_with_no_other_task_of_any_class() {
     let waker = run(&mut driver, 0, Class::Normal);
     let woken = task(&mut driver, Class::Normal, CpuSet::All);
     driver.set_home(woken, CpuId(1));
+    // In a cache of one CPU's own, any two tasks with flips are a wide crowd.
+    driver.call(|stack, _| stack.wakeups.set_flips(woken, 0));
     let why = Enqueue::Wakeup { waker: Some(waker), on: CpuId(0), sync: true, from: WakeSource::Task };
     assert_eq!(driver.select_cpu(woken, &why), Some(CpuId(0)));
     let urgent = task(&mut driver, Class::Fifo, CpuSet::All);
