@@ -17,7 +17,7 @@ const DECISIONS: [u64; 2] = [10_000, 50_000];
 fn program() -> PathBuf {
     let built = Command::new(env!("CARGO"))
         // Beside the program, with whose first build it then shares all they need.
-        .args(["build", "--release", "--quiet", "-p", "goodness-cli", "-p", "goodness-bench", "--example", "end_to_end"])
+        .args("build --release --quiet -p goodness-cli -p goodness-bench --example end_to_end".split(' '))
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .status();
     assert!(built.expect("cargo starts").success(), "the example does not build");
