@@ -16,7 +16,8 @@ const DECISIONS: [u64; 2] = [10_000, 50_000];
 /// Builds the example `end_to_end` in the release profile; its file.
 fn program() -> PathBuf {
     let built = Command::new(env!("CARGO"))
-        .args(["build", "--release", "--quiet", "--package", "goodness-bench", "--example", "end_to_end"])
+        // Beside the program, with whose first build it then shares all they need.
+        .args("build --release --quiet -p goodness-cli -p goodness-bench --example end_to_end".split(' '))
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .status();
     assert!(built.expect("cargo starts").success(), "the example does not build");

@@ -404,15 +404,9 @@ impl<const MEASURE: bool, const CHECK: bool> Watch<MEASURE, CHECK> {
             self.measures.served(latency, self.tracker.task_mut(task).is_judged());
         }
     }
-}
 
-impl<const MEASURE: bool, const CHECK: bool> Observer for Watch<MEASURE, CHECK> {
-    #[inline]
-    fn observe(&mut self, at: Time, event: &Event) {
-        self.observe_all(&[(at, *event)]);
-    }
-
-    fn observe_all(&mut self, events: &[(Time, Event)]) {
+    #[inline(always)]
+    fn follow_all(&mut self, events: &[(Time, Event)]) {
         if events.len() > 1 && self.tracker.task_count() > FITS_INTO_CACHES {
             self.load(events);
         }
@@ -425,3 +419,21 @@ impl<const MEASURE: bool, const CHECK: bool> Observer for Watch<MEASURE, CHECK> 
         }
     }
 }
+
+/// Not one generic implementation, which would be compiled again in each crate that observes, as slow as that crate may
+/// be.
+macro_rules! observes {
+    ($($watch:ty),*) => {
+        $(impl Observer for $watch {
+            fn observe(&mut self, at: Time, event: &Event) {
+                self.follow_all(&[(at, *event)]);
+            }
+
+            fn observe_all(&mut self, events: &[(Time, Event)]) {
+                self.follow_all(events);
+            }
+        })*
+    };
+}
+
+observes!(Metrics, Checkers, MetricsAndCheckers);

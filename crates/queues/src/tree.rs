@@ -45,10 +45,13 @@ fn order(key: i64, rank: i64) -> i128 {
     i128::from(key) << 64 | i128::from(rank.wrapping_sub(i64::MIN) as u64)
 }
 
-/// The smaller of each two.
+/// The smaller of each two. A loop: what makes arrays from closures is inlined only where it is compiled.
 #[inline]
-fn lesser<const N: usize>(a: [i64; N], b: [i64; N]) -> [i64; N] {
-    std::array::from_fn(|i| a[i].min(b[i]))
+fn lesser<const N: usize>(mut a: [i64; N], b: [i64; N]) -> [i64; N] {
+    for (a, b) in a.iter_mut().zip(&b) {
+        *a = (*a).min(*b);
+    }
+    a
 }
 
 /// The links, keys and values of all items.
@@ -478,7 +481,8 @@ impl Tree {
     fn rotate<const N: usize, const SIDE: usize>(&mut self, nodes: &mut Nodes<N>, top: u32) -> u32 {
         let Node { child, parent, least, .. } = *nodes.at(top);
         let rising = child[SIDE];
-        let [outer, inner] = [SIDE, 1 - SIDE].map(|side| nodes.at(rising).child[side]);
+        let Node { child: grandchildren, .. } = *nodes.at(rising);
+        let (outer, inner) = (grandchildren[SIDE], grandchildren[1 - SIDE]);
         self.replace(nodes, parent, top, rising);
         let node = nodes.at_mut(top);
         node.parent = rising;
