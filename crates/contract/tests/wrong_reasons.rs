@@ -77,7 +77,7 @@ fn found(policy: &str, startles: bool, lie: Lie) -> Option<Broken> {
 
 #[test]
 fn each_wrong_reason_is_found() {
-    let lies: [(&str, &str, Lie); 9] = [
+    let lies: [(&str, &str, Lie); 15] = [
         ("srtf", "reverses figures", |_, _, said| match said? {
             Reason::ShorterBurst { ahead, waiting } => Some(Reason::ShorterBurst { ahead: waiting, waiting: ahead }),
             other => Some(other),
@@ -105,6 +105,24 @@ fn each_wrong_reason_is_found() {
             Reason::ShorterPeriod { by } => Some(Reason::ShorterPeriod { by: by + Span(1) }),
             other => Some(other),
         }),
+        ("cfs", "calls the one with the most CPU time the nearest", |_, _, said| match said? {
+            Reason::LessRuntime { by } => Some(Reason::LessRuntime { by: Span(1_000_000_000_000 - by.0) }),
+            other => Some(other),
+        }),
+        ("cfs", "lets a lead shrink while another task runs", |_, _, said| match said? {
+            Reason::LeadTooShort { by } => Some(Reason::LessRuntime { by }),
+            other => Some(other),
+        }),
+        ("cfs", "lets a lead grow faster than time passes", |_, _, said| match said? {
+            Reason::LeadTooShort { by } => Some(Reason::LeadTooShort { by: by * 1_000 }),
+            other => Some(other),
+        }),
+        ("rr", "favours a task that goes on running", |_, _, _| Some(Reason::Favoured)),
+        ("o1", "says of its round what is true of the next", |_, _, said| match said? {
+            Reason::RoundUsedUp => Some(Reason::First),
+            _ => Some(Reason::RoundUsedUp),
+        }),
+        ("stride", "says aged of who came last", |_, why, _| why.is_pick.then_some(Reason::Aged)),
     ];
     for (policy, what, lie) in lies {
         assert_eq!(found(policy, false, |_, _, said| said), None, "{policy} itself");

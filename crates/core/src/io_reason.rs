@@ -8,6 +8,8 @@ use crate::time::Span;
 pub enum IoReason {
     /// The one ahead came first.
     First,
+    /// All slots for requests were taken, of the queue or of those that the elevator grants.
+    NoSlot,
     /// The device had as many requests as it takes when the waiting one came.
     DeviceFull,
     /// The class of I/O priority of the one ahead is served first.
@@ -73,6 +75,7 @@ impl IoReason {
     pub const fn name(self) -> &'static str {
         match self {
             IoReason::First => "first",
+            IoReason::NoSlot => "no_slot",
             IoReason::DeviceFull => "device_full",
             IoReason::Class { .. } => "io_class",
             IoReason::Aged => "io_aged",

@@ -136,7 +136,8 @@ impl Judge {
             IoReason::CpuTurn => goes.cpu != waits.cpu && goes.queue == waits.queue,
             IoReason::KindTurn => (goes.op, goes.sync) != (waits.op, waits.sync),
             IoReason::TokensUsedUp { tokens } => self.have_tokens(cx, waits) >= tokens.max(1),
-            IoReason::DeviceFull | IoReason::Idles { .. } | IoReason::Drains | IoReason::HeadMoves => false,
+            IoReason::NoSlot | IoReason::DeviceFull => false,
+            IoReason::Idles { .. } | IoReason::Drains | IoReason::HeadMoves => false,
         }
     }
 
