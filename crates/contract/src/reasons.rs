@@ -188,8 +188,7 @@ fn is_earlier(decided: &Decided, tasks: [TaskId; 2]) -> bool {
     }
 }
 
-/// True if of two waiting tasks of equal weight `other` had less CPU time than `own`, by the figures of one claim. Groups
-/// have weights of their own.
+/// True if of two waiting tasks of equal weight `other` had less CPU time than `own`, by the figures of one claim.
 fn is_less_served(cx: &Context, other: (TaskId, Reason), own: (TaskId, Reason)) -> bool {
     match (other.1, own.1) {
         (Reason::LessRuntime { by: lesser }, Reason::LessRuntime { by }) => {

@@ -90,52 +90,54 @@ fn found_out(elevator: &'static str, lie: Lie) -> Option<String> {
     (0..20).find_map(|seed| asked(elevator, &[], seed, lie).1.wrong)
 }
 
+/// An elevator, what is wrong with what it says, and how it says it.
+const LIES: [(&str, &str, Lie); 14] = [
+    ("noop", "sorts by sector", |_, _, _| Some(IoReason::SectorOrder)),
+    ("noop", "has batches", |_, _, _| Some(IoReason::Batch)),
+    ("sstf", "takes the first", |_, _, _| Some(IoReason::First)),
+    ("sstf", "takes the farthest", |_, _, said| match said? {
+        IoReason::Nearer { ahead, waiting } => Some(IoReason::Nearer { ahead: waiting, waiting: ahead }),
+        other => Some(other),
+    }),
+    ("sstf", "mistakes the distance", |_, _, said| match said? {
+        IoReason::Nearer { ahead, waiting } => Some(IoReason::Nearer { ahead, waiting: waiting + 1 }),
+        other => Some(other),
+    }),
+    ("look", "takes the first", |_, _, said| said.map(|_| IoReason::First)),
+    ("mq-deadline", "prefers writes", |_, _, said| match said? {
+        IoReason::ReadsFirst => Some(IoReason::WritesStarved),
+        other => Some(other),
+    }),
+    ("mq-deadline", "goes on with a batch that begins", |_, _, said| match said? {
+        IoReason::ReadsFirst | IoReason::WritesStarved => Some(IoReason::Batch),
+        other => Some(other),
+    }),
+    ("mq-deadline", "reverses classes", |_, _, said| match said? {
+        IoReason::Class { ahead, waiting } => Some(IoReason::Class { ahead: waiting, waiting: ahead }),
+        other => Some(other),
+    }),
+    ("mq-deadline", "says aged of a class", |_, _, said| match said? {
+        IoReason::Class { .. } => Some(IoReason::Aged),
+        other => Some(other),
+    }),
+    ("deadline", "mistakes the age", |_, _, said| match said? {
+        IoReason::Expired { age } => Some(IoReason::Expired { age: age + Span(1) }),
+        other => Some(other),
+    }),
+    ("none", "always changes the CPU", |_, _, said| said.map(|_| IoReason::CpuTurn)),
+    ("cfq", "serves itself", |_, _, said| match said? {
+        IoReason::QueueOrder => Some(IoReason::InService),
+        other => Some(other),
+    }),
+    ("cfq", "idles for one who waits", |cx, [_, waiting], said| match said? {
+        IoReason::Idles { .. } => Some(IoReason::Idles { submitter: cx.requests[waiting?].submitter }),
+        other => Some(other),
+    }),
+];
+
 #[test]
 fn each_wrong_rule_is_found_out() {
-    let lies: [(&str, &str, Lie); 14] = [
-        ("noop", "sorts by sector", |_, _, _| Some(IoReason::SectorOrder)),
-        ("noop", "has batches", |_, _, _| Some(IoReason::Batch)),
-        ("sstf", "takes the first", |_, _, _| Some(IoReason::First)),
-        ("sstf", "takes the farthest", |_, _, said| match said? {
-            IoReason::Nearer { ahead, waiting } => Some(IoReason::Nearer { ahead: waiting, waiting: ahead }),
-            other => Some(other),
-        }),
-        ("sstf", "mistakes the distance", |_, _, said| match said? {
-            IoReason::Nearer { ahead, waiting } => Some(IoReason::Nearer { ahead, waiting: waiting + 1 }),
-            other => Some(other),
-        }),
-        ("look", "takes the first", |_, _, said| said.map(|_| IoReason::First)),
-        ("mq-deadline", "prefers writes", |_, _, said| match said? {
-            IoReason::ReadsFirst => Some(IoReason::WritesStarved),
-            other => Some(other),
-        }),
-        ("mq-deadline", "goes on with a batch that begins", |_, _, said| match said? {
-            IoReason::ReadsFirst | IoReason::WritesStarved => Some(IoReason::Batch),
-            other => Some(other),
-        }),
-        ("mq-deadline", "reverses classes", |_, _, said| match said? {
-            IoReason::Class { ahead, waiting } => Some(IoReason::Class { ahead: waiting, waiting: ahead }),
-            other => Some(other),
-        }),
-        ("mq-deadline", "says aged of a class", |_, _, said| match said? {
-            IoReason::Class { .. } => Some(IoReason::Aged),
-            other => Some(other),
-        }),
-        ("deadline", "mistakes the age", |_, _, said| match said? {
-            IoReason::Expired { age } => Some(IoReason::Expired { age: age + Span(1) }),
-            other => Some(other),
-        }),
-        ("none", "always changes the CPU", |_, _, said| said.map(|_| IoReason::CpuTurn)),
-        ("cfq", "serves itself", |_, _, said| match said? {
-            IoReason::QueueOrder => Some(IoReason::InService),
-            other => Some(other),
-        }),
-        ("cfq", "idles for one who waits", |cx, [_, waiting], said| match said? {
-            IoReason::Idles { .. } => Some(IoReason::Idles { submitter: cx.requests[waiting?].submitter }),
-            other => Some(other),
-        }),
-    ];
-    for (elevator, what, lie) in lies {
+    for (elevator, what, lie) in LIES {
         assert_eq!(found_out(elevator, NO_LIE), None, "{elevator} itself");
         assert!(found_out(elevator, lie).is_some(), "{elevator} {what}, and nobody notices");
     }

@@ -3,6 +3,7 @@
 //! A [`Recorder`] observes a run and builds a [`Timeline`]. After a given number of slices it ends the timeline for all
 //! CPUs at the same time and only counts further slices, which bounds its memory.
 
+use crate::throttled::Throttled;
 use goodness_core::{CpuId, Event, Observer, Off, PerTask, TaskId, Time};
 
 /// One slice: a task running on a CPU without interruption. Times in ns since the start of the run.
@@ -70,6 +71,8 @@ pub struct Timeline {
     pub slices: Vec<Slice>,
     /// Changes of the queue lengths in order of time; empty unless requested.
     pub queues: Vec<QueueLength>,
+    /// Times in which tasks were out of quota, by their begins; empty where no group has one.
+    pub throttled: Vec<Throttled>,
     /// End of the timeline in ns: the end of the run, or the time it reached its limit.
     pub end: u64,
     /// Slices after the cap was reached, which are not shown.
