@@ -1,4 +1,4 @@
-//! Notes when runnable tasks are out of quota, in runs whose schedule is kept. No event tells it, so the policy is asked
+//! Notes when runnable tasks are out of quota, in runs whose schedule is kept. No event tells it: the policy is asked
 //! after its decisions.
 
 use goodness_core::{CpuId, Groups, MadePolicy, TaskId, Time};

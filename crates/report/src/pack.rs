@@ -2,8 +2,8 @@
 //!
 //! Slices are grouped by CPU and ordered by start. Columns: `gap` since the end of the CPU's previous slice, `length`,
 //! `waited` (all in ns), `task`, `flags` (low three bits: reason the slice ended; bit 3: was woken) and `waker` (0:
-//! none or an interrupt, else the waking task plus one). Times out of quota are columns of their own: `task`, `gap` since
-//! the begin of the one before, and `length`.
+//! none or an interrupt, else the waking task plus one). Times out of quota are columns of their own: `task`, `gap`
+//! since the begin of the one before, and `length`.
 
 use crate::throttled::Throttled;
 use crate::timeline::{Slice, Timeline, Woken};

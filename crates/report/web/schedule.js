@@ -176,7 +176,8 @@ class Schedule {
       task, count, start: of(Float64Array, (r, i) => r.start[i]), end: of(Float64Array, (r, i) => r.end[i]),
       waited: of(Float64Array, (r, i) => r.waited[i]), flags: of(Uint8Array, (r, i) => r.flags[i]),
       waker: of(Uint32Array, (r, i) => r.waker[i]), cpu: of(Uint16Array, (r, i, k) => cpu[k]),
-      index: of(Uint32Array, (r, i) => i), throttled: this.throttled?.get(task), busy: new Float64Array(count + 1), wait: new Float64Array(count + 1),
+      index: of(Uint32Array, (r, i) => i), busy: new Float64Array(count + 1), wait: new Float64Array(count + 1),
+      throttled: this.throttled?.get(task),
     };
     for (let i = 0; i < count; i++) {
       row.busy[i + 1] = row.busy[i] + row.end[i] - row.start[i];

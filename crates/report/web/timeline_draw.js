@@ -26,7 +26,8 @@ Object.assign(TimelineView.prototype, {
     this.colours = {
       paper: of("--paper"), ink: of("--ink"), muted: of("--muted"), rule: of("--rule"), raised: of("--raised"),
       accent: of("--accent"), dim: of("--rule"), other: of("--strong-rule"), waiting: of("--waiting"),
-      asleep: of("--asleep"), throttled: of("--throttled"), disk: of("--on-disk"), font: getComputedStyle(document.body).fontFamily,
+      asleep: of("--asleep"), throttled: of("--throttled"), disk: of("--on-disk"),
+      font: getComputedStyle(document.body).fontFamily,
     };
     return this.colours;
   },
