@@ -90,6 +90,17 @@ impl Timeline {
         rows
     }
 
+    /// The timeline with these times out of quota, as far as it reaches.
+    #[must_use]
+    pub fn with_throttled(mut self, mut throttled: Vec<Throttled>) -> Timeline {
+        let end = self.end;
+        throttled.iter_mut().for_each(|it| it.to = it.to.min(end));
+        throttled.retain(|it| it.from < it.to);
+        throttled.sort_unstable_by_key(|it| (it.from, it.task));
+        self.throttled = throttled;
+        self
+    }
+
     /// Name (cut if long) and number of a task, for text.
     #[must_use]
     pub fn task_label(&self, task: TaskId) -> String {
@@ -314,6 +325,13 @@ mod tests {
     fn beyond_the_cap_slices_are_counted_and_the_end_says_where_it_was_reached() {
         let timeline = watch(Recorder::new(1, 1), &a_then_b(), 30);
         assert_eq!((timeline.slices.len(), timeline.left_out, timeline.end), (1, 2, 10));
+    }
+
+    #[test]
+    fn times_out_of_quota_end_with_the_timeline() {
+        let at = |from, to| Throttled { task: A, from, to };
+        let timeline = Timeline { end: 10, ..Timeline::default() };
+        assert_eq!(timeline.with_throttled(vec![at(8, 12), at(2, 5), at(10, 11)]).throttled, [at(2, 5), at(8, 10)]);
     }
 
     #[test]

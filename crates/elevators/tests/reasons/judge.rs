@@ -175,9 +175,7 @@ impl Judge {
                 let is_its = |it: &RequestId| requests[*it].submitter == submitter && requests[*it].counts_as_sync();
                 !decided.waiting.iter().any(is_its)
             }
-            IoReason::Drains => {
-                in_flight.any(|it| it.counts_as_sync() != waits.counts_as_sync()) || self.elevator == "as"
-            }
+            IoReason::Drains => self.elevator == "as" && !self.in_flight.is_empty(),
             IoReason::HeadMoves => matches!(self.elevator, "scan" | "cscan"),
             _ => false,
         }

@@ -51,6 +51,18 @@ fn class(class: IoClass) -> &'static str {
     }
 }
 
+#[test]
+fn a_rule_reads_as_the_reason_of_a_wait() {
+    let said = |reason| Rule::of_elevator(reason, |it| format!("reader {}", it.0)).said;
+    let (ahead, waiting) = (IoClass::RealTime, IoClass::Idle);
+    assert_eq!(said(IoReason::Class { ahead, waiting }), "I/O class realtime is served before idle");
+    assert_eq!(said(IoReason::Expired { age: goodness_core::Span::from_ms(500) }), "they had expired, after 500 ms");
+    let idles = IoReason::Idles { submitter: Submitter(3) };
+    assert_eq!(said(idles), "the disk was kept idle for the next request of reader 3");
+    assert_eq!(super::in_general(idles.name()), "a disk kept idle for another process");
+    assert_eq!(super::in_general("first"), "first come, first served");
+}
+
 /// A rule by its name, without figures; `None` for one of policies.
 pub(super) fn in_general(name: &str) -> Option<&'static str> {
     Some(match name {
