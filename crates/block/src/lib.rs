@@ -24,7 +24,7 @@ mod rows;
 mod storage;
 mod volume;
 
-pub use build::by_name;
+pub use build::{by_name, by_name_around};
 pub use disk::{Disk, Out, Outcome};
 pub use drive::{Arrival, Drive, Driven, Fault, Source};
 pub use layer::{Queue, QueueOptions};

@@ -6,6 +6,7 @@
 //! ```
 
 mod draw;
+mod leads;
 mod reasons;
 
 use draw::{draw_groups, draw_machine, draw_work};

@@ -1,6 +1,7 @@
 //! The reasons of a policy: what it claims about a waiting task must agree with the tasks, with what it claims besides,
 //! and with what it picks.
 
+use crate::leads::{Leads, are_of_one_weight};
 use goodness_core::{Class, Context, Enqueue, MadePolicy, PerTask, Reason, Span, State, TaskId, Time};
 use goodness_observe::asked::{Asked, Asker, Decided, Did};
 use std::cell::RefCell;
@@ -19,7 +20,8 @@ pub(crate) struct Found {
 /// `made`, whose reasons are checked; the result goes to `found`.
 pub(crate) fn checked(made: MadePolicy, cpus: usize, found: Rc<RefCell<Found>>) -> MadePolicy {
     let one_cpu = cpus == 1;
-    Asked::around(made, cpus, Judge { found, one_cpu, arrivals: PerTask::default(), next: 0, claims: BTreeMap::new() })
+    let (arrivals, claims, leads) = (PerTask::default(), BTreeMap::new(), Leads::default());
+    Asked::around(made, cpus, Judge { found, one_cpu, arrivals, next: 0, claims, leads })
 }
 
 /// Places in the order of arrivals at which a task may have joined its queue: a preempted one may keep its place.
@@ -43,6 +45,7 @@ struct Judge {
     next: u64,
     /// By waiting task: the last claim at a pick, until the task is queued anew.
     claims: BTreeMap<TaskId, Claim>,
+    leads: Leads,
 }
 
 impl Asker for Judge {
@@ -63,6 +66,7 @@ impl Judge {
         let is_pick = matches!(decided.did, Did::Picked(_));
         let Some(ahead) = decided.running else { return Ok(()) };
         if is_pick {
+            self.leads.begin(decided.cx.now, ahead);
             self.keeps_its_word(decided.cx, ahead)?;
         }
         let cx = decided.cx;
@@ -87,6 +91,7 @@ impl Judge {
             arrival.earliest = self.next;
         }
         self.claims.remove(&task);
+        self.leads.forget(task);
     }
 
     /// The pick agrees with what was claimed at the last one: nobody was claimed to be nearer by the same rule.
@@ -100,7 +105,10 @@ impl Judge {
         }
         let nearer = self.claims.iter().find(|(task, other)| {
             let is_waiting = cx.tasks.state(**task) == State::Queued;
-            self.one_cpu && is_waiting && other.at == own.at && is_nearer(other.reason, own.reason)
+            let is_told = self.one_cpu && is_waiting && other.at == own.at;
+            is_told
+                && (is_nearer(other.reason, own.reason)
+                    || is_less_served(cx, (**task, other.reason), (picked, own.reason)))
         });
         match nearer {
             Some((task, other)) => Err(format!(
@@ -112,8 +120,9 @@ impl Judge {
     }
 
     /// The claim agrees with the two tasks.
-    fn agrees(&self, decided: &Decided, [ahead, waiting]: [TaskId; 2], reason: Reason) -> bool {
-        let (tasks, is_pick) = (&decided.cx.tasks, matches!(decided.did, Did::Picked(_)));
+    fn agrees(&mut self, decided: &Decided, [ahead, waiting]: [TaskId; 2], reason: Reason) -> bool {
+        let (cx, is_pick) = (decided.cx, matches!(decided.did, Did::Picked(_)));
+        let tasks = &cx.tasks;
         match reason {
             Reason::SliceNotOver | Reason::RunsOn | Reason::AwaitsTick => !is_pick,
             Reason::Drawn { tickets, of } => is_pick && 0 < tickets && tickets <= of,
@@ -141,8 +150,12 @@ impl Judge {
             Reason::NotEligible { .. } => self.has_groups(decided) || is_owed(decided, waiting) != Some(true),
             Reason::EarlierDeadline { .. } => self.has_groups(decided) || is_earlier(decided, [ahead, waiting]),
             Reason::SliceProtected { left } => left > Span::ZERO,
-            Reason::LessRuntime { .. } | Reason::SmallerPass { .. } | Reason::LeadTooShort { .. } => true,
-            Reason::Favoured | Reason::RoundUsedUp | Reason::Aged => true,
+            Reason::Favoured => is_pick,
+            // It must have begun to wait before, or its better level would count.
+            Reason::Aged => is_pick && self.arrivals[ahead].earliest < self.arrivals[waiting].latest,
+            // Rounds are compared with the next picks, figures with those of the next claims, too.
+            Reason::LessRuntime { .. } | Reason::LeadTooShort { .. } => self.leads.agree(cx, [ahead, waiting], reason),
+            Reason::SmallerPass { .. } | Reason::RoundUsedUp => true,
         }
     }
 
@@ -175,6 +188,16 @@ fn is_earlier(decided: &Decided, tasks: [TaskId; 2]) -> bool {
     }
 }
 
+/// True if of two waiting tasks of equal weight `other` had less CPU time than `own`, by the figures of one claim.
+fn is_less_served(cx: &Context, other: (TaskId, Reason), own: (TaskId, Reason)) -> bool {
+    match (other.1, own.1) {
+        (Reason::LessRuntime { by: lesser }, Reason::LessRuntime { by }) => {
+            are_of_one_weight(cx, [other.0, own.0]) && lesser < by
+        }
+        _ => false,
+    }
+}
+
 /// True if of two waiting tasks the one with `other` must be picked before the one with `own`, by one rule whose
 /// figures do not change while they wait.
 fn is_nearer(other: Reason, own: Reason) -> bool {
@@ -184,6 +207,9 @@ fn is_nearer(other: Reason, own: Reason) -> bool {
             nearer < farther
         }
         (Reason::ShorterPeriod { by: nearer }, Reason::ShorterPeriod { by: farther }) => nearer < farther,
+        // Who still has a share of the round goes first.
+        (Reason::RoundUsedUp, Reason::RoundUsedUp) => false,
+        (Reason::Priority { .. } | Reason::First | Reason::Level { .. }, Reason::RoundUsedUp) => true,
         _ => false,
     }
 }

@@ -75,38 +75,58 @@ fn found(policy: &str, startles: bool, lie: Lie) -> Option<Broken> {
     (0..20).find_map(|seed| Contract { cpus: 1, seed, is_unequal: false }.reasons(&make).err())
 }
 
+/// A policy, what is wrong with what it says, and how it says it.
+const LIES: [(&str, &str, Lie); 15] = [
+    ("srtf", "reverses figures", |_, _, said| match said? {
+        Reason::ShorterBurst { ahead, waiting } => Some(Reason::ShorterBurst { ahead: waiting, waiting: ahead }),
+        other => Some(other),
+    }),
+    ("o1", "reverses priorities", |_, _, said| match said? {
+        Reason::Priority { ahead, waiting } => Some(Reason::Priority { ahead: waiting, waiting: ahead }),
+        other => Some(other),
+    }),
+    ("sjf", "calls the longest the nearest", |_, _, said| match said? {
+        Reason::ShorterBurst { ahead, waiting } => {
+            Some(Reason::ShorterBurst { ahead: Span::ZERO, waiting: Span(u64::MAX - waiting.0 - ahead.0) })
+        }
+        other => Some(other),
+    }),
+    ("stride", "says that it came first", |_, _, _| Some(Reason::First)),
+    ("rr", "says at picks that a slice is not over", |_, _, _| Some(Reason::SliceNotOver)),
+    ("rr", "says that a running task is drawn", |_, _, _| Some(Reason::Drawn { tickets: 1, of: 2 })),
+    ("rr", "names classes that the tasks have not", |_, _, _| {
+        Some(Reason::Class { ahead: Class::Fifo, waiting: Class::Normal })
+    }),
+    ("rr", "says throttled of who runs next", |cx, _, _| {
+        Some(Reason::Throttled { until: Some(cx.now + Span::from_s(100)) })
+    }),
+    ("rm", "invents a distance of periods", |_, _, said| match said? {
+        Reason::ShorterPeriod { by } => Some(Reason::ShorterPeriod { by: by + Span(1) }),
+        other => Some(other),
+    }),
+    ("cfs", "calls the one with the most CPU time the nearest", |_, _, said| match said? {
+        Reason::LessRuntime { by } => Some(Reason::LessRuntime { by: Span(1_000_000_000_000 - by.0) }),
+        other => Some(other),
+    }),
+    ("cfs", "lets a lead shrink while another task runs", |_, _, said| match said? {
+        Reason::LeadTooShort { by } => Some(Reason::LessRuntime { by }),
+        other => Some(other),
+    }),
+    ("cfs", "lets a lead grow faster than time passes", |_, _, said| match said? {
+        Reason::LeadTooShort { by } => Some(Reason::LeadTooShort { by: by * 1_000 }),
+        other => Some(other),
+    }),
+    ("rr", "favours a task that goes on running", |_, _, _| Some(Reason::Favoured)),
+    ("o1", "says of its round what is true of the next", |_, _, said| match said? {
+        Reason::RoundUsedUp => Some(Reason::First),
+        _ => Some(Reason::RoundUsedUp),
+    }),
+    ("stride", "says aged of who came last", |_, why, _| why.is_pick.then_some(Reason::Aged)),
+];
+
 #[test]
 fn each_wrong_reason_is_found() {
-    let lies: [(&str, &str, Lie); 9] = [
-        ("srtf", "reverses figures", |_, _, said| match said? {
-            Reason::ShorterBurst { ahead, waiting } => Some(Reason::ShorterBurst { ahead: waiting, waiting: ahead }),
-            other => Some(other),
-        }),
-        ("o1", "reverses priorities", |_, _, said| match said? {
-            Reason::Priority { ahead, waiting } => Some(Reason::Priority { ahead: waiting, waiting: ahead }),
-            other => Some(other),
-        }),
-        ("sjf", "calls the longest the nearest", |_, _, said| match said? {
-            Reason::ShorterBurst { ahead, waiting } => {
-                Some(Reason::ShorterBurst { ahead: Span::ZERO, waiting: Span(u64::MAX - waiting.0 - ahead.0) })
-            }
-            other => Some(other),
-        }),
-        ("stride", "says that it came first", |_, _, _| Some(Reason::First)),
-        ("rr", "says at picks that a slice is not over", |_, _, _| Some(Reason::SliceNotOver)),
-        ("rr", "says that a running task is drawn", |_, _, _| Some(Reason::Drawn { tickets: 1, of: 2 })),
-        ("rr", "names classes that the tasks have not", |_, _, _| {
-            Some(Reason::Class { ahead: Class::Fifo, waiting: Class::Normal })
-        }),
-        ("rr", "says throttled of who runs next", |cx, _, _| {
-            Some(Reason::Throttled { until: Some(cx.now + Span::from_s(100)) })
-        }),
-        ("rm", "invents a distance of periods", |_, _, said| match said? {
-            Reason::ShorterPeriod { by } => Some(Reason::ShorterPeriod { by: by + Span(1) }),
-            other => Some(other),
-        }),
-    ];
-    for (policy, what, lie) in lies {
+    for (policy, what, lie) in LIES {
         assert_eq!(found(policy, false, |_, _, said| said), None, "{policy} itself");
         let broken = found(policy, false, lie).unwrap_or_else(|| panic!("{policy} {what}, and nobody notices"));
         assert!(broken.to_string().contains("on 1 CPU, seed "), "{broken}");

@@ -1,5 +1,6 @@
 //! The elevator: a pure state machine that decides in which order waiting requests go to a device.
 
+use crate::io_reason::{IoReason, WhyWaits};
 use crate::registry::Typed;
 use crate::request::{HwQueue, Io, QueueFacts, RequestId, RequestTable, Submitter};
 use crate::rng::Seed;
@@ -101,6 +102,13 @@ pub trait Elevator {
 
     /// True if requests wait here.
     fn has_work(&self) -> bool;
+
+    /// Says why a request waits, by the state after the last `dispatch`. Called only if somebody asks; no order depends
+    /// on it. `None` if the elevator does not tell, or if that dispatch had nothing to do with the request.
+    fn why(&self, cx: &IoContext, question: WhyWaits) -> Option<IoReason> {
+        let _ = (cx, question);
+        None
+    }
 }
 
 /// Merges that an elevator supports.

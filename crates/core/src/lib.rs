@@ -35,6 +35,7 @@ pub mod effort;
 pub mod elevator;
 pub mod event;
 pub mod group;
+pub mod io_reason;
 pub mod lock;
 pub mod machine;
 mod nice;
@@ -61,6 +62,7 @@ pub use elevator::{
 };
 pub use event::{Event, IoEvent, IoStage, Observer, Off, Overhead, WakeSource};
 pub use group::{Group, GroupId, Groups, Quota};
+pub use io_reason::{IoReason, WhyWaits};
 pub use lock::{LockId, LockKind};
 pub use machine::{Costs, Cpu, CpuId, Level, Machine};
 pub use nice::Nice;

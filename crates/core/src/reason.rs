@@ -89,8 +89,8 @@ pub enum Reason {
         /// Difference of the two virtual runtimes.
         by: Span,
     },
-    /// The policy favours it for one pick: it was woken last, another task yielded to it, or an election skipped better
-    /// ones by chance.
+    /// The policy favours it for one pick: it was woken last, it was preempted before, another task yielded to it, or
+    /// an election skipped better ones by chance.
     Favoured,
     /// The waiting task used up its share of a round and waits for the next one.
     RoundUsedUp,

@@ -19,11 +19,12 @@ mod tests;
 use crate::parts::nearest_request::{beside, better};
 use crate::parts::dispatch_list::DispatchList;
 use crate::parts::fifo::{Arrivals, Fifo, age};
+use crate::parts::selected::Selected;
 use crate::parts::sorted::{Sectors, Sorted};
 use anticipation::{Anticipation, BACKWARD};
 use goodness_core::{
-    Elevator, ElevatorAbout, HwQueue, Io, IoContext, Layer, QueueFacts, RegisteredElevator, Request, RequestId,
-    Run, Seed, Side, Span, Submitter, Time,
+    Elevator, ElevatorAbout, HwQueue, Io, IoContext, IoReason, Layer, QueueFacts, RegisteredElevator, Request,
+    RequestId, Run, Seed, Side, Span, Submitter, Time, WhyWaits,
 };
 
 goodness_core::tunables! {
@@ -91,6 +92,8 @@ pub struct Anticipatory {
     anticipation: Anticipation,
     anticipates: bool,
     jiffy: Span,
+    /// The rule by which the last request was selected.
+    selected: Selected,
     /// Time at which the layer was asked to dispatch without an event of its own.
     kick: Option<Time>,
 }
@@ -143,6 +146,7 @@ impl RegisteredElevator for Anticipatory {
             anticipation: Anticipation::new(antic, (hz / 50).saturating_sub(1), hz),
             anticipates: antic > 0,
             jiffy: facts.jiffy(),
+            selected: Selected::default(),
             kick: None,
         }
     }
@@ -161,6 +165,7 @@ impl Anticipatory {
         if self.batch.begins_at_oldest {
             self.batch.begins_at_oldest = false;
             if let Some(oldest) = self.kinds[SYNC].arrivals.oldest() {
+                self.selected = Selected::Oldest;
                 return Some(oldest);
             }
         }
@@ -225,6 +230,9 @@ impl Anticipatory {
             self.begin_batch(now);
         }
         self.batch.begins_at_oldest = false;
+        if self.batch.kind == SYNC {
+            self.selected = Selected::Oldest;
+        }
         candidate
     }
 
@@ -255,7 +263,11 @@ impl Anticipatory {
             return None;
         }
         kind.checked = now;
-        kind.arrivals.oldest().filter(|oldest| age(cx, *oldest) > kind.expire)
+        let expired = kind.arrivals.oldest().filter(|oldest| age(cx, *oldest) > kind.expire);
+        if expired.is_some() {
+            self.selected = Selected::Expired;
+        }
+        expired
     }
 
     /// Adapts the number of writes per batch to the duration of the last one.
@@ -375,7 +387,10 @@ impl Elevator for Anticipatory {
     }
 
     fn dispatch(&mut self, cx: &IoContext, _: HwQueue) -> Option<RequestId> {
+        // Those on the list before were displaced by others at their sectors.
+        self.selected = Selected::Otherwise;
         if self.chosen.is_empty() {
+            self.selected = Selected::InOrder;
             let request = self.select(cx)?;
             self.choose(cx, request);
         }
@@ -413,5 +428,19 @@ impl Elevator for Anticipatory {
 
     fn has_work(&self) -> bool {
         !self.chosen.is_empty() || self.kinds.iter().any(|kind| !kind.arrivals.is_empty())
+    }
+
+    fn why(&self, cx: &IoContext, question: WhyWaits) -> Option<IoReason> {
+        let Some(ahead) = question.ahead else {
+            let waited_for = self.anticipation.waited_for().map(|submitter| IoReason::Idles { submitter });
+            return waited_for.or(self.batch.is_draining.then_some(IoReason::Drains));
+        };
+        if self.selected == Selected::Otherwise || self.chosen.contains(question.waiting) {
+            return None;
+        }
+        if kind_of(&cx.requests[ahead]) != kind_of(&cx.requests[question.waiting]) {
+            return Some(IoReason::KindTurn);
+        }
+        self.selected.within_a_kind(cx, ahead)
     }
 }

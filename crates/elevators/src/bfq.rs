@@ -28,6 +28,7 @@ mod sharing;
 #[cfg(test)]
 mod tests;
 mod wf2q;
+mod why;
 
 use crate::parts::nearest_request::Backward;
 use crate::parts::fifo::Arrivals;
@@ -35,8 +36,8 @@ use crate::parts::sorted::Sectors;
 use budget::Bounds;
 use counts::{Counted, Counts, Queueing};
 use goodness_core::{
-    Allocate, Elevator, ElevatorAbout, HwQueue, Io, IoContext, Layer, Operation, QueueFacts,
-    RegisteredElevator, RequestId, Run, Seed, Side, Submitter, Time,
+    Allocate, Elevator, ElevatorAbout, HwQueue, Io, IoContext, IoReason, Layer, Operation, QueueFacts,
+    RegisteredElevator, RequestId, Run, Seed, Side, Submitter, Time, WhyWaits,
 };
 use queue::Queue;
 use raising::Burst;
@@ -228,6 +229,10 @@ impl Elevator for Bfq {
 
     fn has_work(&self) -> bool {
         self.waiting > 0
+    }
+
+    fn why(&self, cx: &IoContext, question: WhyWaits) -> Option<IoReason> {
+        self.reason(cx, question)
     }
 }
 

@@ -20,14 +20,15 @@ mod service;
 mod slice;
 #[cfg(test)]
 mod tests;
+mod why;
 
 use crate::parts::nearest_request::{Backward, beside, better};
 use crate::parts::dispatch_list::DispatchList;
 use crate::parts::fifo::Arrivals;
 use crate::parts::sorted::Sectors;
 use goodness_core::{
-    Allocate, Elevator, ElevatorAbout, HwQueue, Io, IoClass, IoContext, IoPriority, Layer,
-    QueueFacts, RegisteredElevator, Request, RequestId, Run, Seed, Side, Span, Submitter, Time,
+    Allocate, Elevator, ElevatorAbout, HwQueue, Io, IoClass, IoContext, IoPriority, IoReason, Layer, QueueFacts,
+    RegisteredElevator, Request, RequestId, Run, Seed, Side, Span, Submitter, Time, WhyWaits,
 };
 use queue::{Queue, SHARED, Slices, of_process, shared, shared_priority, stored};
 use service::Service;
@@ -80,6 +81,8 @@ pub struct Cfq {
     active: Option<u32>,
     /// Requests of the slice so far.
     slice_requests: u64,
+    /// The queue that the dispatch list was last filled from.
+    filled: u32,
     sectors: Sectors,
     by_arrival: Arrivals,
     chosen: DispatchList,
@@ -136,6 +139,7 @@ impl RegisteredElevator for Cfq {
             service: Service::default(),
             active: None,
             slice_requests: 0,
+            filled: 0,
             sectors: Sectors::default(),
             by_arrival: Arrivals::default(),
             chosen: DispatchList::default(),
@@ -400,5 +404,9 @@ impl Elevator for Cfq {
 
     fn has_work(&self) -> bool {
         !self.chosen.is_empty() || self.service.queues() > 0
+    }
+
+    fn why(&self, cx: &IoContext, question: WhyWaits) -> Option<IoReason> {
+        self.reason(cx, question)
     }
 }

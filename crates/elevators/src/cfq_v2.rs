@@ -17,8 +17,8 @@ use crate::parts::dispatch_list::DispatchList;
 use crate::parts::fifo::{Arrivals, Fifo, age};
 use crate::parts::sorted::{Sectors, Sorted};
 use goodness_core::{
-    Allocate, Elevator, ElevatorAbout, HwQueue, Io, IoContext, Layer, QueueFacts,
-    RegisteredElevator, Request, RequestId, Run, Seed, Side, Span, Submitter,
+    Allocate, Elevator, ElevatorAbout, HwQueue, Io, IoContext, IoReason, Layer, QueueFacts, RegisteredElevator, Request,
+    RequestId, Run, Seed, Side, Span, Submitter, WhyWaits,
 };
 use goodness_queues::{Nodes, Tree};
 
@@ -382,6 +382,14 @@ impl Elevator for CfqV2 {
 
     fn has_work(&self) -> bool {
         !self.chosen.is_empty() || !self.busy.is_empty()
+    }
+
+    fn why(&self, cx: &IoContext, question: WhyWaits) -> Option<IoReason> {
+        let [ahead, waiting] = [question.ahead?, question.waiting].map(|request| cx.requests[request].submitter);
+        // Those on the dispatch list have been chosen, and wait in its order.
+        let is_chosen = self.chosen.contains(question.waiting);
+        let reason = if ahead == waiting { IoReason::QueueOrder } else { IoReason::Round };
+        (!is_chosen || ahead == waiting).then_some(reason)
     }
 }
 

@@ -12,10 +12,11 @@
 use crate::parts::direction::{PassedOver, READ, WRITE};
 use crate::parts::dispatch_list::DispatchList;
 use crate::parts::fifo::{Arrivals, Fifo, age};
+use crate::parts::selected::Selected;
 use crate::parts::sorted::{Sectors, Sorted};
 use goodness_core::{
-    Elevator, ElevatorAbout, HwQueue, Io, IoContext, Layer, QueueFacts, RegisteredElevator,
-    RequestId, Run, Seed, Side, Span,
+    Elevator, ElevatorAbout, HwQueue, Io, IoContext, IoReason, Layer, QueueFacts, RegisteredElevator, RequestId, Run,
+    Seed, Side, Span, WhyWaits,
 };
 
 goodness_core::tunables! {
@@ -59,6 +60,8 @@ pub struct Deadline {
     /// End of the last request dispatched.
     last_sector: u64,
     dispatch: DispatchList,
+    /// The rule by which the last request was selected.
+    selected: Selected,
 }
 
 impl RegisteredElevator for Deadline {
@@ -83,6 +86,7 @@ impl RegisteredElevator for Deadline {
             passed_over: PassedOver::default(),
             last_sector: 0,
             dispatch: DispatchList::default(),
+            selected: Selected::default(),
         }
     }
 }
@@ -145,14 +149,20 @@ impl Elevator for Deadline {
 
     fn dispatch(&mut self, cx: &IoContext, _: HwQueue) -> Option<RequestId> {
         if let Some(request) = self.dispatch.pop() {
+            self.selected = Selected::Otherwise;
             return Some(request);
         }
         let request = match self.continue_batch(cx) {
-            Some(request) => request,
+            Some(request) => {
+                self.selected = Selected::InBatch;
+                request
+            }
             None => {
                 let waits = [READ, WRITE].map(|direction| !self.fifo[direction].is_empty());
                 let direction = self.passed_over.choose(waits, self.settings.writes_starved)?;
-                self.begin_batch(cx, direction)?
+                let (request, selected) = self.begin_batch(cx, direction)?;
+                self.selected = selected;
+                request
             }
         };
         self.batching += 1;
@@ -162,6 +172,12 @@ impl Elevator for Deadline {
 
     fn has_work(&self) -> bool {
         !self.dispatch.is_empty() || self.fifo.iter().any(|fifo| !fifo.is_empty())
+    }
+
+    fn why(&self, cx: &IoContext, question: WhyWaits) -> Option<IoReason> {
+        // One on the dispatch list has been chosen.
+        let ahead = question.ahead.filter(|_| !self.dispatch.contains(question.waiting))?;
+        self.selected.over(cx, ahead, question.waiting)
     }
 }
 
@@ -192,23 +208,28 @@ impl Deadline {
     }
 
     /// The first request of a batch.
-    fn begin_batch(&mut self, cx: &IoContext, direction: usize) -> Option<RequestId> {
+    fn begin_batch(&mut self, cx: &IoContext, direction: usize) -> Option<(RequestId, Selected)> {
         let oldest = self.fifo[direction].oldest()?;
         let next = self.next[direction];
         match self.settings.kernel {
             Kernel::V2_6_18 if age(cx, oldest) > self.expire[direction] => {
                 self.batching = 0;
-                Some(oldest)
+                Some((oldest, Selected::Expired))
             }
             // The count is not reset: one request is added to the batch before.
-            Kernel::V2_6_18 if next.is_some() => next,
+            Kernel::V2_6_18 if next.is_some() => next.map(|next| (next, Selected::InOrder)),
             Kernel::V2_6_18 => {
                 self.batching = 0;
-                self.sorted[direction].lowest(&self.sectors)
+                self.sorted[direction].lowest(&self.sectors).map(|lowest| (lowest, Selected::InOrder))
             }
             Kernel::V2_6_25 => {
                 self.batching = 0;
-                next.filter(|_| age(cx, oldest) <= self.expire[direction]).or(Some(oldest))
+                let has_expired = age(cx, oldest) > self.expire[direction];
+                Some(match next {
+                    Some(next) if !has_expired => (next, Selected::InOrder),
+                    _ if has_expired => (oldest, Selected::Expired),
+                    _ => (oldest, Selected::Oldest),
+                })
             }
         }
     }

@@ -18,8 +18,8 @@ mod queues;
 mod tests;
 
 use goodness_core::{
-    Allocate, Elevator, ElevatorAbout, HwQueue, Io, IoContext, Layer, Merges, Operation, QueueFacts, RegisteredElevator,
-    Request, RequestId, Run, Seed, Span, Time,
+    Allocate, Elevator, ElevatorAbout, HwQueue, Io, IoContext, IoReason, Layer, Merges, Operation, QueueFacts,
+    RegisteredElevator, Request, RequestId, Run, Seed, Span, Time, WhyWaits,
 };
 use histogram::Histograms;
 use mean::Means;
@@ -205,6 +205,24 @@ impl Elevator for Kyber {
 
     fn has_work(&self) -> bool {
         self.queues.waiting() > 0
+    }
+
+    fn why(&self, cx: &IoContext, question: WhyWaits) -> Option<IoReason> {
+        let waiting = &cx.requests[question.waiting];
+        if waiting.queue != question.queue {
+            return None;
+        }
+        let ahead = question.ahead.map(|ahead| &cx.requests[ahead]);
+        let domain = self.domain_of(waiting);
+        match ahead.filter(|ahead| self.domain_of(ahead) == domain) {
+            Some(ahead) if ahead.cpu == waiting.cpu => Some(IoReason::First),
+            Some(_) => Some(IoReason::CpuTurn),
+            None => {
+                let Tokens { depth, used } = self.tokens[domain];
+                let is_turn = ahead.map(|_| IoReason::KindTurn);
+                if used >= depth { Some(IoReason::TokensUsedUp { tokens: depth }) } else { is_turn }
+            }
+        }
     }
 }
 

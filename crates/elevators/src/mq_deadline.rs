@@ -11,11 +11,13 @@
 
 use crate::parts::direction::{PassedOver, READ, WRITE};
 use crate::parts::fifo::{Arrivals, Fifo, age};
+use crate::parts::selected::Selected;
 use crate::parts::sorted::{Sectors, Sorted};
 use goodness_core::{
-    Allocate, Elevator, ElevatorAbout, HwQueue, Io, IoClass, IoContext, Layer, Operation, QueueFacts,
-    RegisteredElevator, RequestId, Run, Seed, Side, Span,
+    Allocate, Elevator, ElevatorAbout, HwQueue, Io, IoClass, IoContext, IoReason, Layer, Operation, QueueFacts,
+    RegisteredElevator, RequestId, Run, Seed, Side, Span, WhyWaits,
 };
+use std::cmp::Ordering;
 
 goodness_core::tunables! {
     pub struct Settings {
@@ -100,6 +102,8 @@ pub struct MqDeadline {
     /// Requests dispatched in the batch.
     batching: u64,
     passed_over: PassedOver,
+    /// The rule by which the last request was selected.
+    selected: Selected,
 }
 
 impl RegisteredElevator for MqDeadline {
@@ -123,9 +127,13 @@ impl RegisteredElevator for MqDeadline {
             last_direction: WRITE,
             batching: 0,
             passed_over: PassedOver::default(),
+            selected: Selected::default(),
         }
     }
 }
+
+/// The classes in the order of their levels.
+const CLASSES: [IoClass; LEVELS] = [IoClass::RealTime, IoClass::BestEffort, IoClass::Idle];
 
 /// The level of a class.
 fn level(class: IoClass) -> usize {
@@ -199,6 +207,21 @@ impl Elevator for MqDeadline {
         let is_waiting = |level: &Level| level.fifo.iter().any(|fifo| !fifo.is_empty());
         self.levels.iter().any(is_waiting)
     }
+
+    fn why(&self, cx: &IoContext, question: WhyWaits) -> Option<IoReason> {
+        let class = |request| cx.requests[request].priority.class;
+        let waits = class(question.waiting);
+        let served = match question.ahead {
+            Some(ahead) => class(ahead),
+            // A request of a higher class that is in flight keeps the lower ones waiting, too.
+            None => CLASSES.into_iter().find(|class| self.levels[level(*class)].queued > 0)?,
+        };
+        match level(served).cmp(&level(waits)) {
+            Ordering::Less => Some(IoReason::Class { ahead: served, waiting: waits }),
+            Ordering::Greater => Some(IoReason::Aged),
+            Ordering::Equal => self.selected.over(cx, question.ahead?, question.waiting),
+        }
+    }
 }
 
 /// Level and direction of a request.
@@ -247,13 +270,19 @@ impl MqDeadline {
     /// The next request within a level, if older than `aged` jiffies.
     fn select(&mut self, cx: &IoContext, level: usize, aged: u64) -> Option<RequestId> {
         let request = match self.continue_batch(level) {
-            Some(request) => request,
+            Some(request) => {
+                // The search of another class has begun a batch in vain, which goes on here.
+                self.selected = if self.batching == 0 { Selected::Otherwise } else { Selected::InBatch };
+                request
+            }
             None => {
                 let waits = [READ, WRITE].map(|direction| !self.levels[level].fifo[direction].is_empty());
                 let direction = self.passed_over.choose(waits, self.settings.writes_starved)?;
                 self.last_direction = direction;
                 self.batching = 0;
-                self.begin_batch(cx, level, direction)?
+                let (request, selected) = self.begin_batch(cx, level, direction)?;
+                self.selected = selected;
+                request
             }
         };
         debug_assert!(self.levels[level].is_sound(&self.sectors), "who is ahead is not the first ahead");
@@ -284,12 +313,13 @@ impl MqDeadline {
     }
 
     /// First request of a batch: the oldest if it has expired or nothing lies ahead.
-    fn begin_batch(&self, cx: &IoContext, level: usize, direction: usize) -> Option<RequestId> {
+    fn begin_batch(&self, cx: &IoContext, level: usize, direction: usize) -> Option<(RequestId, Selected)> {
         let oldest = self.levels[level].fifo[direction].oldest()?;
         if age(cx, oldest) >= self.expire[direction] {
-            return Some(oldest);
+            return Some((oldest, Selected::Expired));
         }
-        self.levels[level].ahead[direction].or(Some(oldest))
+        let ahead = self.levels[level].ahead[direction];
+        Some(ahead.map_or((oldest, Selected::Oldest), |ahead| (ahead, Selected::InOrder)))
     }
 }
 

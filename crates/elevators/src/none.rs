@@ -7,8 +7,8 @@
 //! Weakness: as noop.
 
 use goodness_core::{
-    Elevator, ElevatorAbout, HwQueue, Io, IoContext, Layer, Merges, QueueFacts, RegisteredElevator, RequestId, Run,
-    Seed,
+    Elevator, ElevatorAbout, HwQueue, Io, IoContext, IoReason, Layer, Merges, QueueFacts, RegisteredElevator,
+    RequestId, Run, Seed, WhyWaits,
 };
 use goodness_queues::{Links, List};
 
@@ -106,6 +106,13 @@ impl Elevator for NoElevator {
 
     fn has_work(&self) -> bool {
         self.hardware.iter().any(|hardware| hardware.waiting > 0)
+    }
+
+    fn why(&self, cx: &IoContext, question: WhyWaits) -> Option<IoReason> {
+        let [ahead, waiting] = [question.ahead?, question.waiting].map(|request| &cx.requests[request]);
+        let is_same_cpu = ahead.cpu == waiting.cpu;
+        let reason = if is_same_cpu { IoReason::First } else { IoReason::CpuTurn };
+        (waiting.queue == question.queue).then_some(reason)
     }
 }
 

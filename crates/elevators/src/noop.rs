@@ -6,8 +6,8 @@
 //! Weakness: interleaved streams cost a seek per request.
 
 use goodness_core::{
-    Elevator, ElevatorAbout, HwQueue, IoContext, Layer, Merges, QueueFacts, RegisteredElevator, RequestId, Run,
-    Seed,
+    Elevator, ElevatorAbout, HwQueue, IoContext, IoReason, Layer, Merges, QueueFacts, RegisteredElevator, RequestId,
+    Run, Seed, WhyWaits,
 };
 use goodness_queues::{Links, List};
 
@@ -69,6 +69,10 @@ impl Elevator for Noop {
 
     fn has_work(&self) -> bool {
         !self.waiting.is_empty()
+    }
+
+    fn why(&self, _: &IoContext, question: WhyWaits) -> Option<IoReason> {
+        question.ahead.map(|_| IoReason::First)
     }
 }
 

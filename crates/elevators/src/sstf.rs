@@ -4,7 +4,7 @@
 //! Weakness: requests far from a busy region starve.
 
 use crate::parts::sector_order::{Discipline, SectorOrder, Waiting};
-use goodness_core::{ElevatorAbout, IoContext, Layer, QueueFacts, RegisteredElevator, RequestId, Seed};
+use goodness_core::{ElevatorAbout, IoContext, IoReason, Layer, QueueFacts, RegisteredElevator, RequestId, Seed};
 
 goodness_core::tunables! {
     pub struct Settings {}
@@ -12,7 +12,10 @@ goodness_core::tunables! {
 
 /// The nearest request first.
 #[derive(Debug, Default)]
-pub struct Nearest;
+pub struct Nearest {
+    /// The head's place at the last choice.
+    head: u64,
+}
 
 /// Shortest seek time first.
 pub type Sstf = SectorOrder<Nearest>;
@@ -27,18 +30,24 @@ impl RegisteredElevator for Sstf {
     type Settings = Settings;
 
     fn new(_: &QueueFacts, _: Settings, _: Seed) -> Sstf {
-        SectorOrder::new(Nearest)
+        SectorOrder::new(Nearest::default())
     }
 }
 
 impl Discipline for Nearest {
     fn choose(&mut self, _: &IoContext, waiting: &Waiting) -> Option<RequestId> {
+        self.head = waiting.head;
         let (above, below) = (waiting.from(waiting.head), waiting.below(waiting.head));
         let distance = |request| waiting.sector(request).abs_diff(waiting.head);
         match (above, below) {
             (Some(above), Some(below)) => Some(if distance(above) <= distance(below) { above } else { below }),
             _ => above.or(below),
         }
+    }
+
+    fn why(&self, ahead: Option<u64>, waiting: u64) -> Option<IoReason> {
+        let [ahead, waiting] = [ahead?, waiting].map(|sector| sector.abs_diff(self.head));
+        Some(IoReason::Nearer { ahead, waiting })
     }
 }
 

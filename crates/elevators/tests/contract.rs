@@ -9,28 +9,13 @@ mod faulty;
 mod host;
 
 use faulty::Faulty;
-use goodness_core::{ElevatorEntry, RegisteredElevator, Tunable, Tunables};
-use host::{Dispatched, RandomHost};
+use goodness_core::{ElevatorEntry, RegisteredElevator, Tunables};
+use host::{Dispatched, RandomHost, variants};
 
 /// Streams for each elevator and setting.
 const SEEDS: u64 = 100;
 /// Events of a stream.
 const STEPS: u32 = 400;
-
-/// Settings to test: the defaults, and each value of each choice and switch.
-fn variants(tunables: &[Tunable]) -> Vec<Vec<(String, String)>> {
-    let mut variants = vec![Vec::new()];
-    for tunable in tunables {
-        let values: Vec<&str> = match tunable.kind {
-            "choice" => tunable.range.split(" | ").collect(),
-            "switch" => vec!["on", "off"],
-            _ => Vec::new(),
-        };
-        let others = values.into_iter().filter(|value| *value != tunable.default);
-        variants.extend(others.map(|value| vec![(tunable.name.to_string(), value.to_string())]));
-    }
-    variants
-}
 
 /// Runs `check` for everything registered, with each variant of its settings and each seed.
 fn each(check: impl Fn(&Stream)) {

@@ -76,6 +76,7 @@ pub mod summary;
 pub mod teach;
 #[cfg(feature = "parallel")]
 pub mod threads;
+mod throttles;
 pub mod tune;
 mod watchdog;
 pub mod why;

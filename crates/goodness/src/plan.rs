@@ -12,8 +12,9 @@ use crate::refusal::Refusal;
 use crate::replication::Replication;
 use crate::run::{Named, RunResult};
 use crate::runs::{self, Arm, Collected, Drawn, Runs};
-use crate::simulation::{self, Beside, Trial};
+use crate::simulation::{self, Around, Beside, Trial};
 use crate::standstill;
+use crate::throttles::Throttles;
 use crate::work::Work;
 use goodness_core::{
     Class, CpuSet, Group, HORIZON_MAX, Machine, PolicyEntry, Remarked, Remarks, Seed, TaskId, TaskSpec, Time, Workload,
@@ -214,7 +215,7 @@ impl<'a> Plan<'a> {
         let contender = &self.contenders[index];
         let job = Job { contender, source: self.source, index: Some(index), replication: number, verifies: false };
         let Ready { machine, work, tasks, seed } = self.ready(&job)?;
-        let disks = simulation::disks(&work, contender.elevator.as_ref(), &machine, seed);
+        let disks = simulation::disks(&work, contender.elevator.as_ref(), (&machine, seed), None);
         let policy = simulation::surrounded(contender.policy.make(&machine, seed), beside.around);
         let end = last(&work);
         let pulse = |at| told(at, end);
@@ -247,6 +248,9 @@ impl<'a> Plan<'a> {
         let began = self.timing.then(Instant::now);
         let recorder = (job.index.is_some() && job.replication == self.first && self.timelines.slices > 0)
             .then(|| self.recorder(&machine));
+        let throttles = recorder.as_ref().and_then(|_| Throttles::of(&work.groups));
+        let cpus = machine.cpu_count();
+        let around = throttles.clone().map(|it| Box::new(move |made| it.around(made, cpus)) as Around);
         let run = simulation::run(Trial {
             policy: &job.contender.policy,
             elevator: job.contender.elevator.as_ref(),
@@ -256,7 +260,7 @@ impl<'a> Plan<'a> {
             recorder,
             fifths: self.compared_window(job),
             pulse: Some(&|at| pulse(at, end)),
-            beside: Beside::default(),
+            beside: Beside { around, ..Beside::default() },
         })
         .map_err(|fault| self.refusal(&fault, &tasks, job))?;
         uncancelled(&run.outcome)?;
@@ -267,7 +271,10 @@ impl<'a> Plan<'a> {
         Ok(RunResult {
             measured: run.measured,
             checked: run.checked,
-            timeline: run.recorder.map(|r| r.finish(end, job.index.unwrap_or_default(), timeline_tasks(&tasks))),
+            timeline: run.recorder.map(|recorder| {
+                let timeline = recorder.finish(end, job.index.unwrap_or_default(), timeline_tasks(&tasks));
+                timeline.with_throttled(throttles.map_or_else(Vec::new, |it| it.finish(end)))
+            }),
             fifths: run.fifths,
             tasks,
             groups,

@@ -1,7 +1,7 @@
 //! Runs a named policy with metrics, checkers and, if requested, a timeline.
 
 use crate::spec::{ElevatorSpec, PolicySpec};
-use crate::storage;
+use crate::storage::{self, AroundElevator};
 use goodness_block::Storage;
 use goodness_core::{Machine, MadePolicy, Observer, Seed, Span, Time, Workload};
 use goodness_observe::{ByFifth, Checked, Ending, Fifths, Measured, MetricsAndCheckers, Subject, Window};
@@ -34,13 +34,15 @@ pub struct Trial<'a, 'b> {
     pub beside: Beside<'b>,
 }
 
-/// An observer beside metrics and checkers, and a policy around the one that decides.
+/// An observer beside metrics and checkers, and a policy and elevators around those that decide.
 #[derive(Default)]
 pub struct Beside<'b> {
     /// The observer, if any.
     pub observer: Option<&'b mut dyn Observer>,
     /// Makes the policy around the one that decides, if any.
     pub around: Option<Around<'b>>,
+    /// Makes the elevator around that of each disk, if any.
+    pub around_elevator: Option<Box<AroundElevator<'b>>>,
 }
 
 /// Makes a policy around another one.
@@ -80,7 +82,8 @@ pub struct Run {
 /// # Errors
 /// A fault of the policy or of the work; disks that cannot be built are the work's fault.
 pub fn run(trial: Trial) -> Result<Run, Fault> {
-    let disks = disks(&trial.work, trial.elevator, trial.machine, trial.seed)?;
+    let around = trial.beside.around_elevator.as_deref();
+    let disks = disks(&trial.work, trial.elevator, (trial.machine, trial.seed), around)?;
     let Trial { policy, machine, work, seed, recorder, fifths, pulse, beside, .. } = trial;
     let subjects = Subject::all(&work);
     let mut watch = MetricsAndCheckers::new(machine.cpu_count(), Time::ZERO + work.warmup, &subjects);
@@ -108,11 +111,11 @@ pub fn run(trial: Trial) -> Result<Run, Fault> {
 pub(crate) fn disks(
     work: &Workload,
     elevator: Option<&ElevatorSpec>,
-    machine: &Machine,
-    seed: Seed,
+    on: (&Machine, Seed),
+    around: Option<&AroundElevator>,
 ) -> Result<Option<Storage>, Fault> {
     let fault = |sentence| Fault { at: Time::ZERO, blame: Blame::Workload, task: None, sentence };
-    storage::build(work, elevator, machine, seed).map_err(fault)
+    storage::build(work, elevator, on, around).map_err(fault)
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! The disks of a trial: devices by name behind the elevator that is being judged.
 
 use crate::spec::ElevatorSpec;
-use goodness_block::{Disk, QueueOptions, Storage, by_name};
-use goodness_core::{Device, DiskId, DiskSpec, Machine, Seed, Workload};
+use goodness_block::{Disk, QueueOptions, Storage, by_name_around};
+use goodness_core::{Device, DiskId, DiskSpec, Machine, MadeElevator, Seed, Workload};
 use goodness_device::{Dilated, Recorded};
 
 /// A disk made from a trace begins with one of so many of its first service times: that makes the runs differ, and
@@ -11,16 +11,19 @@ const BEGIN: u32 = 32;
 /// Default elevator: dispatches requests in FIFO order.
 const DEFAULT: &str = "none";
 
-/// Builds the disks that `work` needs on `machine`; those without a fixed elevator get `judged`. `None` if it needs
-/// none.
+/// Makes the elevator around the one of a disk.
+pub type AroundElevator<'a> = dyn Fn(DiskId, MadeElevator) -> MadeElevator + 'a;
+
+/// Builds the disks that `work` needs on `machine`; those without a fixed elevator get `judged`. `around` is put around
+/// each, if there is one. `None` if it needs none.
 ///
 /// # Errors
 /// An invalid device or elevator.
 pub fn build(
     work: &Workload,
     judged: Option<&ElevatorSpec>,
-    machine: &Machine,
-    seed: Seed,
+    (machine, seed): (&Machine, Seed),
+    around: Option<&AroundElevator>,
 ) -> Result<Option<Storage>, String> {
     let spec = &work.storage;
     if spec.disks.is_empty() {
@@ -29,13 +32,18 @@ pub fn build(
     let judged = judged.map(ToString::to_string);
     let disk = |(index, disk): (usize, &DiskSpec)| {
         let elevator = disk.elevator.as_deref().or(judged.as_deref()).unwrap_or(DEFAULT);
-        one(DiskId(index as u16), disk, elevator, machine, seed)
+        one((DiskId(index as u16), disk), elevator, (machine, seed), around)
     };
     let disks = spec.disks.iter().enumerate().map(disk).collect::<Result<_, _>>()?;
     Storage::new(disks, &spec.volumes).map(Some)
 }
 
-fn one(id: DiskId, disk: &DiskSpec, elevator: &str, machine: &Machine, seed: Seed) -> Result<Box<dyn Disk>, String> {
+fn one(
+    (id, disk): (DiskId, &DiskSpec),
+    elevator: &str,
+    (machine, seed): (&Machine, Seed),
+    around: Option<&AroundElevator>,
+) -> Result<Box<dyn Disk>, String> {
     let seed = seed.stream("disk", u64::from(id.0));
     let mut device = device(disk, seed).map_err(|why| format!("disk {}: {why}", disk.name))?;
     if disk.service != DiskSpec::AS_MODELLED {
@@ -48,7 +56,11 @@ fn one(id: DiskId, disk: &DiskSpec, elevator: &str, machine: &Machine, seed: See
         seed: seed.stream("elevator", 0),
         ..QueueOptions::default()
     };
-    by_name(elevator, &options, device).map_err(|why| format!("disk {}: {why}", disk.name))
+    let around = |made| match around {
+        Some(around) => around(id, made),
+        None => made,
+    };
+    by_name_around(elevator, &options, device, around).map_err(|why| format!("disk {}: {why}", disk.name))
 }
 
 fn device(disk: &DiskSpec, seed: Seed) -> Result<Box<dyn Device>, String> {

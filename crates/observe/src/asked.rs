@@ -45,6 +45,12 @@ impl Decided<'_> {
         self.policy.why(self.cx, self.cpu, Why { ahead: self.running, waiting, is_pick: false })
     }
 
+    /// True if a limit on the CPU time of its group keeps `task` from running.
+    #[must_use]
+    pub fn is_throttled(&self, task: TaskId) -> bool {
+        self.policy.is_throttled(task) == Some(true)
+    }
+
     /// The place of `task` in a fair queue.
     #[must_use]
     pub fn standing(&self, task: TaskId) -> Option<Standing> {

@@ -20,6 +20,7 @@
 //! ```
 
 pub mod asked;
+pub mod asked_elevator;
 mod batches;
 pub mod blame;
 pub mod checkers;

@@ -24,7 +24,7 @@ use crate::parts::levels::Levels;
 use crate::parts::per_cpu::PerCpu;
 use goodness_core::{
     About, Class, Context, CpuId, CpuPolicy, Dequeue, Effort, Enqueue, Idle, Machine, Needs, PerTask, Pick, Pull,
-    Registered, Rejected, Resched, Seed, Span, Stop, TaskId, Time,
+    Reason, Registered, Rejected, Resched, Seed, Span, Stop, TaskId, Time, Why,
 };
 use goodness_queues::Links;
 
@@ -160,6 +160,8 @@ struct Entity {
     /// Queue of [`Tdq`] it is on, and the list there.
     queue: u8,
     list: u8,
+    /// It joined at the head, because it had been preempted.
+    at_head: bool,
     parent: Option<TaskId>,
 }
 
@@ -291,6 +293,10 @@ impl CpuPolicy for Ule {
         Resched::Keep
     }
 
+    fn why(&self, cx: &Context, cpu: CpuId, question: Why) -> Option<Reason> {
+        self.rule(cx, cpu, question)
+    }
+
     fn balance(&mut self, cx: &Context, cpu: CpuId, idle: Idle) -> Option<Pull> {
         let pull = match idle {
             Idle::Newly => return self.steal(cx, cpu),
@@ -338,7 +344,7 @@ impl Ule {
             Version::Current if at_head => (1, tdq.remove),
             Version::Current => (1, tdq.bucket(entity.priority)),
         };
-        (entity.queue, entity.list) = (queue as u8, list as u8);
+        (entity.queue, entity.list, entity.at_head) = (queue as u8, list as u8, at_head);
         match at_head {
             true => tdq.queues[queue].push_front(&mut self.links, list, task),
             false => tdq.queues[queue].push_back(&mut self.links, list, task),
@@ -453,3 +459,4 @@ impl Tdq {
 
 #[cfg(test)]
 mod tests;
+mod why;

@@ -2,9 +2,6 @@
 
 use goodness_contract::Contract;
 
-/// Policies that do not tell their rules yet.
-const SILENT: [&str; 1] = ["ule"];
-
 #[test]
 fn every_policy_tells_its_rules_and_they_agree_with_what_it_does() {
     let mut wrong = Vec::new();
@@ -20,8 +17,8 @@ fn every_policy_tells_its_rules_and_they_agree_with_what_it_does() {
                 Err(broken) => wrong.push(format!("{} {broken}", about.name)),
             }
         }
-        if (answers == 0) != SILENT.contains(&about.name) {
-            wrong.push(format!("{}: {answers} answers", about.name));
+        if answers == 0 {
+            wrong.push(format!("{} tells no rule", about.name));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

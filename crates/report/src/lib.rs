@@ -33,6 +33,7 @@ pub mod table;
 pub mod tables;
 pub mod teach;
 pub mod text;
+pub mod throttled;
 pub mod timeline;
 mod trust;
 pub mod tune;

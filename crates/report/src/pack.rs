@@ -2,8 +2,10 @@
 //!
 //! Slices are grouped by CPU and ordered by start. Columns: `gap` since the end of the CPU's previous slice, `length`,
 //! `waited` (all in ns), `task`, `flags` (low three bits: reason the slice ended; bit 3: was woken) and `waker` (0:
-//! none or an interrupt, else the waking task plus one).
+//! none or an interrupt, else the waking task plus one). Times out of quota are columns of their own: `task`, `gap`
+//! since the begin of the one before, and `length`.
 
+use crate::throttled::Throttled;
 use crate::timeline::{Slice, Timeline, Woken};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
@@ -24,6 +26,30 @@ pub struct Packed<'a> {
     pub counts: Vec<usize>,
     /// The columns, each base64 of zlib of varints.
     pub columns: Columns,
+    /// Times out of quota; missing without any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub throttled: Option<PackedThrottled>,
+}
+
+/// The times out of quota of a packed timeline.
+#[derive(Serialize)]
+pub struct PackedThrottled {
+    count: usize,
+    task: String,
+    gap: String,
+    length: String,
+}
+
+impl PackedThrottled {
+    fn of(all: &[Throttled]) -> Option<PackedThrottled> {
+        let begins = std::iter::once(0).chain(all.iter().map(|it| it.from));
+        (!all.is_empty()).then(|| PackedThrottled {
+            count: all.len(),
+            task: column(all.iter().map(|it| u64::from(it.task.0))),
+            gap: column(all.iter().zip(begins).map(|(it, before)| it.from - before)),
+            length: column(all.iter().map(|it| it.to - it.from)),
+        })
+    }
 }
 
 /// A task of a packed timeline.
@@ -63,7 +89,8 @@ pub fn pack(timeline: &Timeline) -> Packed<'_> {
     };
     let tasks = timeline.tasks.iter().map(|t| PackedTask { name: &t.name, id: t.id }).collect();
     let counts = rows.iter().map(Vec::len).collect();
-    Packed { end: timeline.end, left_out: timeline.left_out, tasks, counts, columns }
+    let throttled = PackedThrottled::of(&timeline.throttled);
+    Packed { end: timeline.end, left_out: timeline.left_out, tasks, counts, columns, throttled }
 }
 
 fn flags(slice: &Slice) -> u64 {
@@ -190,5 +217,16 @@ mod tests {
         assert_eq!(numbers(&packed.columns.waited), [1, 300, 2]);
         assert_eq!(numbers(&packed.columns.flags), [1, 9, 1]);
         assert_eq!(numbers(&packed.columns.waker), [0, 8, 0]);
+        assert!(packed.throttled.is_none(), "pages of runs without quotas are as before");
+    }
+
+    #[test]
+    fn times_out_of_quota_follow_each_other_by_their_begins() {
+        let at = |task, from, to| Throttled { task: TaskId(task), from, to };
+        let timeline = Timeline { end: 100, ..Timeline::default() };
+        let packed = pack(&timeline.with_throttled(vec![at(2, 30, 90), at(1, 5, 10), at(1, 30, 31)])).throttled;
+        let packed = packed.unwrap();
+        assert_eq!((packed.count, numbers(&packed.task)), (3, vec![1, 1, 2]));
+        assert_eq!((numbers(&packed.gap), numbers(&packed.length)), (vec![5, 25, 0], vec![5, 1, 60]));
     }
 }

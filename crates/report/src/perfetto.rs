@@ -1,6 +1,6 @@
 //! Timelines as a Perfetto trace: CPU tracks with slices, threads under their processes, wake-ups with their wakers and
-//! an arrow from one to the other, and a counter track for each run queue's length. Of several arms, each has CPUs and
-//! processes of its own, which follow those of the one before.
+//! an arrow from one to the other, their times out of quota, and a counter track for each run queue's length. Of
+//! several arms, each has CPUs and processes of its own, which follow those of the one before.
 //!
 //! Switches are written as `CompactSched` columns (a few bytes each), wake-ups as ftrace events, because only these can
 //! name the waker. Linux recordings contain both, so every version of the Perfetto UI and its trace processor reads
@@ -11,6 +11,7 @@
 //! switch-in.
 
 mod message;
+mod throttled;
 
 use crate::timeline::{Slice, Timeline, TimelineTask, Woken};
 use goodness_core::{Off, TaskId};
@@ -93,6 +94,7 @@ impl Writer<'_> {
             self.switches(row, out)?;
         }
         self.flows(out)?;
+        self.throttled(out)?;
         self.counters(out)
     }
 

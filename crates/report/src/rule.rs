@@ -1,10 +1,12 @@
-//! The rule by which a policy let a task wait, in words.
+//! The rule by which a policy let a task wait, or an elevator a request, in words.
+
+mod of_elevator;
 
 use crate::figure;
 use goodness_core::{Class, Reason, Span};
 use serde::{Deserialize, Serialize};
 
-/// The rule by which a policy let a task wait.
+/// The rule by which a policy let a task wait, or an elevator a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rule {
@@ -117,7 +119,8 @@ pub(crate) fn in_general(name: &str) -> &'static str {
         "round_used_up" => "the waiting task had used up its round",
         "throttled" => "out of quota",
         "awaits_tick" => "a tick that was not due",
-        _ => "first come, first served",
+        "first" => "first come, first served",
+        other => of_elevator::in_general(other).unwrap_or("a rule that this version does not know"),
     }
 }
 

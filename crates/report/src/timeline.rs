@@ -3,6 +3,7 @@
 //! A [`Recorder`] observes a run and builds a [`Timeline`]. After a given number of slices it ends the timeline for all
 //! CPUs at the same time and only counts further slices, which bounds its memory.
 
+use crate::throttled::Throttled;
 use goodness_core::{CpuId, Event, Observer, Off, PerTask, TaskId, Time};
 
 /// One slice: a task running on a CPU without interruption. Times in ns since the start of the run.
@@ -70,6 +71,8 @@ pub struct Timeline {
     pub slices: Vec<Slice>,
     /// Changes of the queue lengths in order of time; empty unless requested.
     pub queues: Vec<QueueLength>,
+    /// Times in which tasks were out of quota, by their begins; empty where no group has one.
+    pub throttled: Vec<Throttled>,
     /// End of the timeline in ns: the end of the run, or the time it reached its limit.
     pub end: u64,
     /// Slices after the cap was reached, which are not shown.
@@ -85,6 +88,17 @@ impl Timeline {
             rows[slice.cpu.index()].push(slice);
         }
         rows
+    }
+
+    /// The timeline with these times out of quota, as far as it reaches.
+    #[must_use]
+    pub fn with_throttled(mut self, mut throttled: Vec<Throttled>) -> Timeline {
+        let end = self.end;
+        throttled.iter_mut().for_each(|it| it.to = it.to.min(end));
+        throttled.retain(|it| it.from < it.to);
+        throttled.sort_unstable_by_key(|it| (it.from, it.task));
+        self.throttled = throttled;
+        self
     }
 
     /// Name (cut if long) and number of a task, for text.
@@ -311,6 +325,13 @@ mod tests {
     fn beyond_the_cap_slices_are_counted_and_the_end_says_where_it_was_reached() {
         let timeline = watch(Recorder::new(1, 1), &a_then_b(), 30);
         assert_eq!((timeline.slices.len(), timeline.left_out, timeline.end), (1, 2, 10));
+    }
+
+    #[test]
+    fn times_out_of_quota_end_with_the_timeline() {
+        let at = |from, to| Throttled { task: A, from, to };
+        let timeline = Timeline { end: 10, ..Timeline::default() };
+        assert_eq!(timeline.with_throttled(vec![at(8, 12), at(2, 5), at(10, 11)]).throttled, [at(2, 5), at(8, 10)]);
     }
 
     #[test]

@@ -107,8 +107,11 @@ function showSchedules(view, arms) {
     sample.style.background = colour;
     return sample;
   })(), text);
+  const throttled = arms.some((arm) => arm.schedule.throttled);
   byId("schedule-states").replaceChildren(state("var(--c0)", "runs (a colour for each task)"),
-    state("var(--waiting)", "waits for a CPU"), state("var(--asleep)", "sleeps"),
+    state("var(--waiting)", "waits for a CPU"),
+    ...(throttled ? [state("var(--throttled)", "throttled: its group is out of quota")] : []),
+    state("var(--asleep)", "sleeps"),
     state("var(--on-disk)", "waits uninterruptibly: disk, lock"));
   const options = [...new Set(arms.flatMap((arm) => arm.schedule.tasks.map((t) => t.name)))].slice(0, 200);
   byId("schedule-tasks").replaceChildren(...options.map((value) => el("option", { value })));

@@ -36,7 +36,25 @@ class Schedule {
     const total = packed.counts.reduce((a, b) => a + b, 0);
     const names = ["gap", "length", "task", "waited", "flags", "waker"];
     const columns = await Promise.all(names.map(async (n) => varints(await inflate(packed.columns[n]), total)));
-    return new Schedule(packed, Object.fromEntries(names.map((n, i) => [n, columns[i]])), total);
+    const schedule = new Schedule(packed, Object.fromEntries(names.map((n, i) => [n, columns[i]])), total);
+    if (packed.throttled) schedule.throttled = await Schedule.unpackThrottled(packed.throttled);
+    return schedule;
+  }
+
+  /** By task: begins and ends of its times out of quota, and their sum before each. */
+  static async unpackThrottled({ count, ...columns }) {
+    const names = ["task", "gap", "length"];
+    const [task, gap, length] = await Promise.all(names.map(async (n) => varints(await inflate(columns[n]), count)));
+    const all = new Map();
+    for (let i = 0, at = 0; i < count; i++) {
+      at += gap[i];
+      if (!all.has(task[i])) all.set(task[i], { start: [], end: [], sum: [0] });
+      const own = all.get(task[i]);
+      own.start.push(at);
+      own.end.push(at + length[i]);
+      own.sum.push(own.sum.at(-1) + length[i]);
+    }
+    return all;
   }
 
   constructor(packed, columns, total) {
@@ -159,6 +177,7 @@ class Schedule {
       waited: of(Float64Array, (r, i) => r.waited[i]), flags: of(Uint8Array, (r, i) => r.flags[i]),
       waker: of(Uint32Array, (r, i) => r.waker[i]), cpu: of(Uint16Array, (r, i, k) => cpu[k]),
       index: of(Uint32Array, (r, i) => i), busy: new Float64Array(count + 1), wait: new Float64Array(count + 1),
+      throttled: this.throttled?.get(task),
     };
     for (let i = 0; i < count; i++) {
       row.busy[i + 1] = row.busy[i] + row.end[i] - row.start[i];
@@ -179,13 +198,39 @@ class Schedule {
     return row.wait[i] + (i < row.count ? Math.max(0, t - (row.start[i] - row.waited[i])) : 0);
   }
 
+  /** Time a task was out of quota before `t`. */
+  static throttledBefore(row, t, cursor) {
+    if (!row.throttled) return 0;
+    const { start, end, sum } = row.throttled;
+    const i = (cursor.throttled = lowerBound(end, t, cursor.throttled ?? 0));
+    return sum[i] + (i < end.length ? Math.max(0, t - start[i]) : 0);
+  }
+
+  /** The next time after `t`, and at most `until`, at which a task is throttled or no longer so. */
+  static throttleChange(row, t, until, cursor) {
+    if (!row.throttled) return until;
+    const { start, end } = row.throttled;
+    const i = lowerBound(end, t, cursor.throttled ?? 0);
+    return i < end.length ? Math.min(until, start[i] > t ? start[i] : end[i]) : until;
+  }
+
+  /** True if a task is out of quota at `t`. */
+  static isThrottled(row, t) {
+    if (!row.throttled) return false;
+    const i = lowerBound(row.throttled.end, t, 0);
+    return i < row.throttled.end.length && row.throttled.start[i] <= t;
+  }
+
   /** How long what a task does at `t` lasts, and its state if it neither runs nor waits. */
   static steadyUntil(row, t, cursor) {
     const i = lowerBound(row.end, t, cursor.run);
-    if (i >= row.count) return { until: Infinity, state: Schedule.afterOf(row, i - 1) };
+    if (i >= row.count) {
+      return { until: Schedule.throttleChange(row, t, Infinity, cursor), state: Schedule.afterOf(row, i - 1) };
+    }
     if (row.start[i] <= t) return { until: row.end[i], state: "" };
     const ready = row.start[i] - row.waited[i];
-    return ready <= t ? { until: row.start[i], state: "" } : { until: ready, state: Schedule.afterOf(row, i - 1) };
+    if (ready <= t) return { until: Schedule.throttleChange(row, t, row.start[i], cursor), state: "" };
+    return { until: ready, state: Schedule.afterOf(row, i - 1) };
   }
 
   /** What a task does after a slice of its, until it is woken: disk stands for every uninterruptible wait. */
@@ -197,6 +242,7 @@ class Schedule {
   /** The state of a row at a time when nothing runs in it, in words. */
   static stateAt(row, t) {
     if (!row.wait) return "idle";
+    if (Schedule.isThrottled(row, t)) return "is throttled: its group is out of quota";
     const i = Schedule.firstAfter(row, t);
     if (i < row.count && row.start[i] - row.waited[i] <= t) return `waits ${showTime(row.waited[i])} for a CPU`;
     const state = Schedule.afterOf(row, i - 1);

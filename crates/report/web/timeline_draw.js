@@ -26,7 +26,8 @@ Object.assign(TimelineView.prototype, {
     this.colours = {
       paper: of("--paper"), ink: of("--ink"), muted: of("--muted"), rule: of("--rule"), raised: of("--raised"),
       accent: of("--accent"), dim: of("--rule"), other: of("--strong-rule"), waiting: of("--waiting"),
-      asleep: of("--asleep"), disk: of("--on-disk"), font: getComputedStyle(document.body).fontFamily,
+      asleep: of("--asleep"), throttled: of("--throttled"), disk: of("--on-disk"),
+      font: getComputedStyle(document.body).fontFamily,
     };
     return this.colours;
   },
@@ -147,13 +148,14 @@ Object.assign(TimelineView.prototype, {
     this.clipText(c, arm.schedule.label(row.task[i]), g.label + x1 + 5, top + 1 + height / 2, x2 - x1 - 9);
   },
 
-  /** What a task did in each pixel column: ran (its colour, from below), waited (above), slept or was on disk. */
+  /** What a task did in each pixel column: ran (its colour, from below), waited and was throttled (above), slept or was
+   * on disk. */
   drawTask(c, { row, arm, height: tall }, top, g) {
     const p = this.palette();
     const [height, base, pixel] = [tall - 4, top + tall - 3, this.span / g.plot];
     const fill = this.fillOf(arm, row.task);
-    const cursor = { run: 0, wait: 0 };
-    const bar = (x, w, ran, waited) => {
+    const cursor = { run: 0, wait: 0, throttled: 0 };
+    const bar = ({ x, w, ran, waited, throttled }) => {
       if (ran > 0) {
         c.fillStyle = fill;
         c.fillRect(g.label + x, base - ran, w, ran);
@@ -162,31 +164,41 @@ Object.assign(TimelineView.prototype, {
         c.fillStyle = p.waiting;
         c.fillRect(g.label + x, base - ran - waited, w, waited);
       }
+      if (throttled > 0) {
+        c.fillStyle = p.throttled;
+        c.fillRect(g.label + x, base - ran - waited - throttled, w, throttled);
+      }
     };
-    let last = { x: 0, w: 0, ran: 0, waited: 0 };
-    const sums = (t) => [Schedule.ran(row, t, cursor), Schedule.waitedBefore(row, t, cursor)];
-    let [ranBefore, waitedBefore] = sums(this.from);
+    let last = { x: 0, w: 0, ran: 0, waited: 0, throttled: 0 };
+    const sums = (t) => {
+      const throttled = Schedule.throttledBefore(row, t, cursor);
+      return [Schedule.ran(row, t, cursor), Schedule.waitedBefore(row, t, cursor) - throttled, throttled];
+    };
+    let before = sums(this.from);
     for (let x = 0; x < g.plot; ) {
       const next = Schedule.steadyUntil(row, this.from + x * pixel, cursor);
       const w = Math.max(1, Math.min(g.plot, Math.floor((next.until - this.from) / pixel)) - x);
       const t = this.from + (x + w) * pixel;
-      const [ran, waited] = sums(t);
+      const after = sums(t);
       const share = (part) => (part > 0 ? Math.max(1, Math.round((height * part) / (w * pixel))) : 0);
-      const h = { ran: Math.min(height, share(ran - ranBefore)), waited: share(waited - waitedBefore) };
-      h.waited = Math.min(h.waited, height - h.ran);
-      if (!h.ran && !h.waited && w > 1 && next.state) {
+      const [ran, waited, throttled] = after.map((sum, part) => share(sum - before[part]));
+      const h = { ran: Math.min(height, ran), waited, throttled };
+      h.throttled = Math.min(throttled, height - h.ran);
+      h.waited = Math.min(waited, height - h.ran - h.throttled);
+      if (!h.ran && !h.waited && !h.throttled && w > 1 && next.state) {
         c.fillStyle = next.state === "disk" ? p.disk : p.asleep;
         c.fillRect(g.label + x, base - (next.state === "disk" ? 4 : 2), w, next.state === "disk" ? 4 : 2);
       }
-      if (last.w && last.ran === h.ran && last.waited === h.waited && last.x + last.w === x) last.w += w;
+      const isAlike = ["ran", "waited", "throttled"].every((part) => last[part] === h[part]);
+      if (last.w && isAlike && last.x + last.w === x) last.w += w;
       else {
-        bar(last.x, last.w, last.ran, last.waited);
+        bar(last);
         last = { x, w, ...h };
       }
-      [ranBefore, waitedBefore] = [ran, waited];
+      before = after;
       x += w;
     }
-    bar(last.x, last.w, last.ran, last.waited);
+    bar(last);
   },
 
   /** Wake-ups between the tasks that are shown, from the waker's row to that of the woken. */

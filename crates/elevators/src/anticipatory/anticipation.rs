@@ -87,6 +87,11 @@ impl Anticipation {
         matches!(self.state, State::WaitRequest | State::WaitNext)
     }
 
+    /// The process that it waits for.
+    pub fn waited_for(&self) -> Option<Submitter> {
+        self.process.filter(|_| self.is_waiting())
+    }
+
     /// Jiffy at which the wait expires.
     #[inline]
     pub fn ends(&self) -> Option<u64> {

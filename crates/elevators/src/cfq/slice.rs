@@ -13,7 +13,7 @@ impl Cfq {
     pub(super) fn fill(&mut self, cx: &IoContext) {
         let now = cx.facts.jiffies(cx.now);
         let Some(number) = self.select(now) else { return };
-        self.idle_timer = None;
+        (self.idle_timer, self.filled) = (None, number);
         let queue = self.queue_mut(number);
         (queue.must_dispatch, queue.is_awaited) = (false, false);
         let most = if queue.is_idle_class() { 1 } else { self.quantum };

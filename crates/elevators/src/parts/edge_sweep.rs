@@ -6,7 +6,7 @@
 //! the movement takes no time.
 
 use crate::parts::sector_order::{Discipline, Waiting};
-use goodness_core::{IoContext, QueueFacts, RequestId, Span, Time};
+use goodness_core::{IoContext, IoReason, QueueFacts, RequestId, Span, Time};
 
 goodness_core::tunables! {
     pub struct Settings {
@@ -107,6 +107,13 @@ impl<const IS_CIRCULAR: bool> Discipline for EdgeSweep<IS_CIRCULAR> {
             self.arrive(cx);
         }
         self.ahead(cx, waiting)
+    }
+
+    fn why(&self, ahead: Option<u64>, _: u64) -> Option<IoReason> {
+        match ahead {
+            Some(_) => Some(IoReason::SectorOrder),
+            None => self.movement.map(|_| IoReason::HeadMoves),
+        }
     }
 
     fn next_timer(&self) -> Option<Time> {

@@ -7,6 +7,7 @@ pub mod edge_sweep;
 pub mod fifo;
 pub mod nearest_request;
 pub mod sector_order;
+pub mod selected;
 pub mod sorted;
 #[cfg(test)]
 pub mod testbed;

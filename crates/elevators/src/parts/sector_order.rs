@@ -4,12 +4,18 @@
 //! Reads and writes are treated alike. Requests with the same first sector are FIFO.
 
 use crate::parts::sorted::{Sectors, Sorted};
-use goodness_core::{Elevator, HwQueue, IoContext, RequestId, Run, Side, Time};
+use goodness_core::{Elevator, HwQueue, IoContext, IoReason, RequestId, Run, Side, Time, WhyWaits};
 
 /// Chooses the next request.
 pub trait Discipline {
     /// The next request; `waiting` is not empty. `None` while the head is moving, until [`Discipline::next_timer`].
     fn choose(&mut self, cx: &IoContext, waiting: &Waiting) -> Option<RequestId>;
+
+    /// The rule by which the request at `ahead` was chosen, or by which none was, while the one at `waiting` waits.
+    fn why(&self, ahead: Option<u64>, waiting: u64) -> Option<IoReason> {
+        let _ = waiting;
+        ahead.map(|_| IoReason::SectorOrder)
+    }
 
     /// Arrival of the head at its target.
     fn next_timer(&self) -> Option<Time> {
@@ -100,6 +106,11 @@ impl<D: Discipline> Elevator for SectorOrder<D> {
 
     fn has_work(&self) -> bool {
         !self.waiting.sorted.is_empty()
+    }
+
+    fn why(&self, cx: &IoContext, question: WhyWaits) -> Option<IoReason> {
+        let sector = |request| cx.requests[request].sector;
+        self.discipline.why(question.ahead.map(sector), sector(question.waiting))
     }
 }
 

@@ -2,8 +2,8 @@
 //! the test on an invalid one.
 
 use goodness_core::{
-    Allocate, ElevatorEntry, HwQueue, Io, IoClass, IoPriority, Layer, Merges, Operation, QueueFacts, Request,
-    RequestId, Rng, Seed, Span, Submitter, Time,
+    Allocate, ElevatorEntry, HwQueue, Io, IoClass, IoPriority, Layer, MadeElevator, Merges, Operation, QueueFacts,
+    Request, RequestId, Rng, Seed, Span, Submitter, Time, Tunable,
 };
 use goodness_referee::ElevatorReferee;
 use goodness_referee::elevator::Place;
@@ -31,6 +31,16 @@ pub struct RandomHost<'a> {
 
 impl<'a> RandomHost<'a> {
     pub fn new(name: &'a str, entry: &ElevatorEntry, settings: &[(String, String)], seed: u64) -> Self {
+        RandomHost::around(name, entry, (settings, seed), |made| made)
+    }
+
+    /// The host of an elevator that `around` makes of the one of `entry`.
+    pub fn around(
+        name: &'a str,
+        entry: &ElevatorEntry,
+        (settings, seed): (&[(String, String)], u64),
+        around: impl FnOnce(MadeElevator) -> MadeElevator,
+    ) -> Self {
         let mut rng = Seed(seed).stream("contract", 0).rng();
         let pick = |rng: &mut Rng, of: &[u64]| of[rng.below(of.len() as u64) as usize];
         let queues = if entry.about.layer == Layer::Legacy { 1 } else { pick(&mut rng, &[1, 2]) as u16 };
@@ -47,7 +57,7 @@ impl<'a> RandomHost<'a> {
         let made = (entry.make)(facts, None, settings, Seed(seed)).expect("the settings are possible");
         RandomHost {
             name,
-            referee: ElevatorReferee::new(made, 0),
+            referee: ElevatorReferee::new(around(made), 0),
             processes: (0..PROCESSES as u32).map(Submitter).collect(),
             rng,
             dispatched: Vec::new(),
@@ -247,4 +257,19 @@ impl<'a> RandomHost<'a> {
             panic!("{}: {}, at {}", self.name, refusal.sentence, refusal.at);
         }
     }
+}
+
+/// Settings to test: the defaults, and each value of each choice and switch.
+pub fn variants(tunables: &[Tunable]) -> Vec<Vec<(String, String)>> {
+    let mut variants = vec![Vec::new()];
+    for tunable in tunables {
+        let values: Vec<&str> = match tunable.kind {
+            "choice" => tunable.range.split(" | ").collect(),
+            "switch" => vec!["on", "off"],
+            _ => Vec::new(),
+        };
+        let others = values.into_iter().filter(|value| *value != tunable.default);
+        variants.extend(others.map(|value| vec![(tunable.name.to_string(), value.to_string())]));
+    }
+    variants
 }

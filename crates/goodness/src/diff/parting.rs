@@ -51,7 +51,7 @@ pub(crate) fn told(parting: &Parting, cpus: usize, rerun: &impl Rerun) -> Result
         let question = Question::of(parting, index);
         let waiting = question.as_ref().map(|it| (it.waiting, it.answer.clone()));
         let around = question.map(|it| -> Around { Box::new(move |made| it.to(made, cpus)) });
-        let tasks = rerun(index, Beside { observer: Some(&mut scene), around })?;
+        let tasks = rerun(index, Beside { observer: Some(&mut scene), around, ..Beside::default() })?;
         let rule = waiting.and_then(|(task, answer)| Some((answer.get()?, task)));
         Ok(Told { scene, tasks, at: parting.at, choice: own.map(|it| it.decision.choice), rule })
     };

@@ -2,8 +2,8 @@
 
 use super::names::Names;
 use super::rules::Rulings;
-use goodness_core::{LockId, Overhead, Reason, Span};
-use goodness_observe::blame::{Cause, Explained, Lateness, Of, Origin, Segment, ServedFirst};
+use goodness_core::{IoReason, LockId, Overhead, Reason, Span, TaskId};
+use goodness_observe::blame::{Cause, Explained, Lateness, Of, Origin, Segment, ServedFirst, Told};
 use goodness_report::rule::Rule;
 use goodness_report::why::{Held, Latency, Link, LockPart, Part, Tail, Who, who};
 use std::cmp::Reverse;
@@ -44,7 +44,7 @@ impl Blamed {
     pub fn of(segment: &Segment, names: &Names) -> Blamed {
         let own = names.kind(segment.task);
         match segment.cause {
-            _ if matches!(segment.rule, Some(Reason::Throttled { .. })) => Blamed::Throttled(own),
+            _ if matches!(segment.rule, Some(Told::Policy(Reason::Throttled { .. }))) => Blamed::Throttled(own),
             Cause::Computing => Blamed::Computing(own),
             Cause::Behind(task) => Blamed::Behind(names.kind(task)),
             Cause::BesideIdle { behind, allowed: true } => Blamed::BesideAllowed(names.kind(behind)),
@@ -53,8 +53,10 @@ impl Blamed {
             Cause::Host(kind) => Blamed::Scheduler(kind),
             Cause::Asleep => Blamed::Asleep(own),
             Cause::Device => Blamed::Device(own),
-            Cause::DiskQueue(ServedFirst { most: Some(task), .. }) => Blamed::DiskQueue(names.kind(task)),
-            Cause::DiskQueue(_) => Blamed::Device(own),
+            Cause::DiskQueue(first) => match kept_by(first, segment.rule) {
+                Some(task) => Blamed::DiskQueue(names.kind(task)),
+                None => Blamed::Device(own),
+            },
             Cause::NotTold => Blamed::NotTold,
         }
     }
@@ -99,7 +101,7 @@ struct Sum {
     /// Time in which who waited was of the same kind as who ran.
     own: Span,
     /// By the name of the rule: time, and the rule of the longest segment with that one's length.
-    rules: BTreeMap<&'static str, (Span, Span, Option<Reason>)>,
+    rules: BTreeMap<&'static str, (Span, Span, Option<Told>)>,
     limit: Option<String>,
 }
 
@@ -139,7 +141,7 @@ impl Account<'_> {
             if sum.limit.is_none() {
                 sum.limit = self.names.limit(segment.task).map(String::from);
             }
-            let rule = sum.rules.entry(segment.rule.map_or("", Reason::name)).or_default();
+            let rule = sum.rules.entry(segment.rule.map_or("", Told::name)).or_default();
             rule.0 += segment.span;
             if segment.span >= rule.1 {
                 (rule.1, rule.2) = (segment.span, segment.rule);
@@ -169,7 +171,12 @@ impl Account<'_> {
                 culprit: self.culprit(blamed, sum),
                 total_ns: sum.total.0,
                 share: sum.total.0 as f64 / total.max(1) as f64,
-                rule: sum.rules.values().max_by_key(|rule| rule.0).and_then(|rule| rule.2).map(Rule::from),
+                rule: sum
+                    .rules
+                    .values()
+                    .max_by_key(|rule| rule.0)
+                    .and_then(|rule| rule.2)
+                    .map(|it| self.rule(it, None)),
             }
         };
         let from_ns = found.tail.last().map_or(0, |late| late.span().0);
@@ -225,12 +232,24 @@ impl Account<'_> {
         }
     }
 
+    /// A rule in words, over `waiting` if there is one.
+    fn rule(&self, told: Told, waiting: Option<TaskId>) -> Rule {
+        let name = |task: TaskId| who(&self.names.who(task));
+        match (told, waiting) {
+            (Told::Policy(reason), Some(waiting)) => Rule::over(reason, &name(waiting)),
+            (Told::Policy(reason), None) => Rule::from(reason),
+            (Told::Elevator(reason), _) => Rule::of_elevator(reason, |submitter| name(TaskId(submitter.0))),
+        }
+    }
+
     fn link(&self, segment: &Segment) -> Link {
         let blamed = Blamed::of(segment, self.names);
         let culprit = match (blamed, segment.cause) {
             (Blamed::Throttled(_), _) => self.names.limit(segment.task).map(|name| Who { name: name.into(), id: 0 }),
             (_, Cause::Behind(task) | Cause::BesideIdle { behind: task, .. }) => Some(self.names.who(task)),
-            (Blamed::DiskQueue(_), Cause::DiskQueue(first)) => first.most.map(|task| self.names.who(task)),
+            (Blamed::DiskQueue(_), Cause::DiskQueue(first)) => {
+                kept_by(first, segment.rule).map(|task| self.names.who(task))
+            }
             (Blamed::Scheduler(kind), _) => Some(Who { name: kind.name().into(), id: 0 }),
             _ => None,
         };
@@ -241,7 +260,7 @@ impl Account<'_> {
             cpu: segment.cpu.0,
             cause: blamed.name().into(),
             culprit,
-            rule: segment.rule.map(|reason| Rule::over(reason, &who(&self.names.who(segment.task)))),
+            rule: segment.rule.map(|it| self.rule(it, Some(segment.task))),
             lock: segment.lock.map(|held| Held {
                 name: self.names.lock(held.lock).into(),
                 waiter: self.names.who(held.waiter),
@@ -252,6 +271,14 @@ impl Account<'_> {
                 _ => None,
             },
         }
+    }
+}
+
+/// The task that keeps an I/O waiting: whose requests the disk served first, or for whom it idles.
+fn kept_by(first: ServedFirst, rule: Option<Told>) -> Option<TaskId> {
+    match rule {
+        Some(Told::Elevator(IoReason::Idles { submitter })) => Some(TaskId(submitter.0)),
+        _ => first.most,
     }
 }
 

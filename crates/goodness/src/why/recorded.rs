@@ -9,7 +9,9 @@ use crate::progress::Watch;
 use crate::refusal::Refusal;
 use goodness_core::{Class, Reason, Task, TaskId, Time};
 use goodness_observe::Subject;
-use goodness_observe::blame::{Blame, Cause as Behind, Explained, Late, Lateness, Longest, Of, Segment};
+use goodness_observe::blame::{
+    Blame, Cause as Behind, Explained, Late, Lateness, Longest, Of, Segment, Told as ToldBy,
+};
 use goodness_replay::answers::Windows;
 use goodness_replay::causes::{Cause, Kinds, Rule};
 use goodness_replay::clock::TickGrid;
@@ -94,7 +96,7 @@ impl Told<'_> {
 
     fn explain(&self, wanted: (Of, &[Late]), account: &mut Account) {
         let take = |mut it: Explained| {
-            it.segments.iter_mut().for_each(|segment| segment.rule = self.proven(segment));
+            it.segments.iter_mut().for_each(|segment| segment.rule = self.proven(segment).map(ToldBy::Policy));
             account.add(it);
         };
         let mut blame = Blame::new(self.history.cpus, &self.subjects(), wanted, take);

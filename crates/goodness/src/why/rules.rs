@@ -1,61 +1,80 @@
-//! The rules of a policy, which is asked why tasks wait.
+//! The rules of a policy and of elevators, which are asked why tasks and requests wait.
 
-use goodness_core::{Reason, Span, State, TaskId, Time};
+use goodness_core::{DiskId, IoReason, RequestId, Span, State, TaskId, Time};
 use goodness_observe::asked::{Asker, Decided};
-use goodness_observe::blame::{Cause, Segment};
-use std::cell::{Cell, RefCell};
+use goodness_observe::asked_elevator::{AskerIo, DecidedIo, DidIo};
+use goodness_observe::blame::{Cause, Segment, ServedFirst, Told};
 use std::collections::{BTreeMap, VecDeque};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What the policy said about one task, and since when it holds.
+/// Whom a rule is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Whom {
+    Task(TaskId),
+    Request(DiskId, RequestId),
+}
+
+/// What was said about one of them, and since when it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ruling {
     at: Time,
-    reason: Option<Reason>,
+    rule: Option<Told>,
 }
 
-/// What the policy said about each task, as far back as an explanation reaches.
+/// What was said about each, as far back as an explanation reaches. Elevators can go to other threads.
 #[derive(Clone, Default)]
-pub(super) struct Rulings(Rc<Said>);
+pub(super) struct Rulings(Arc<Mutex<Said>>);
 
 #[derive(Default)]
 struct Said {
-    by_task: RefCell<BTreeMap<TaskId, VecDeque<Ruling>>>,
+    by_whom: BTreeMap<Whom, VecDeque<Ruling>>,
     /// Time up to which latencies were explained; the run is ahead of its observers.
-    explained: Cell<Time>,
+    explained: Time,
 }
 
 impl Rulings {
     /// Latencies that end before `now` are explained.
     pub fn explained_until(&self, now: Time) {
-        self.0.explained.set(now);
+        self.said().explained = now;
     }
 
-    /// Notes what holds for `task` from `now` on. What no latency of at most `keep` needs any more is dropped.
-    fn note(&self, now: Time, task: TaskId, reason: Option<Reason>, keep: Span) {
-        let mut all = self.0.by_task.borrow_mut();
-        let of_task = all.entry(task).or_default();
-        while of_task.get(1).is_some_and(|second| self.0.explained.get().since(second.at) > keep) {
-            of_task.pop_front();
+    fn said(&self) -> MutexGuard<'_, Said> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes what holds for `whom` from `now` on. What no latency of at most `keep` needs any more is dropped.
+    fn note(&self, now: Time, whom: Whom, rule: Option<Told>, keep: Span) {
+        let mut said = self.said();
+        let explained = said.explained;
+        let of_whom = said.by_whom.entry(whom).or_default();
+        while of_whom.get(1).is_some_and(|second| explained.since(second.at) > keep) {
+            of_whom.pop_front();
         }
         // Of two answers about one instant the later one counts; the figures of a rule change all the time, and the
         // first ones are kept.
-        if of_task.back().is_some_and(|last| last.at == now) {
-            of_task.pop_back();
+        if of_whom.back().is_some_and(|last| last.at == now) {
+            of_whom.pop_back();
         }
-        let name = |reason: Option<Reason>| reason.map(Reason::name);
-        if of_task.back().is_none_or(|last| name(last.reason) != name(reason)) {
-            of_task.push_back(Ruling { at: now, reason });
+        let name = |rule: Option<Told>| rule.map(Told::name);
+        if of_whom.back().is_none_or(|last| name(last.rule) != name(rule)) {
+            of_whom.push_back(Ruling { at: now, rule });
         }
     }
 
-    /// Puts the rules into `segments`, and cuts these where a rule changes.
+    /// Puts the rules into `segments`, and cuts those of waits for a CPU where a rule changes.
     pub fn attach(&self, segments: &mut Vec<Segment>) {
-        let all = self.0.by_task.borrow();
+        let said = self.said();
         let mut ruled = Vec::with_capacity(segments.len());
         for segment in segments.drain(..) {
-            let waits = matches!(segment.cause, Cause::Behind(_) | Cause::BesideIdle { .. } | Cause::IdleCpu);
-            match all.get(&segment.task).filter(|_| waits) {
+            let whom = match segment.cause {
+                Cause::Behind(_) | Cause::BesideIdle { .. } | Cause::IdleCpu => Some(Whom::Task(segment.task)),
+                Cause::DiskQueue(ServedFirst { disk, request, .. }) => Some(Whom::Request(disk, request)),
+                _ => None,
+            };
+            match whom.and_then(|whom| said.by_whom.get(&whom)) {
+                Some(rulings) if matches!(segment.cause, Cause::DiskQueue(_)) => {
+                    ruled.push(Segment { rule: longest(segment, rulings), ..segment });
+                }
                 Some(rulings) => cut(segment, rulings, &mut ruled),
                 None => ruled.push(segment),
             }
@@ -69,12 +88,24 @@ fn cut(segment: Segment, rulings: &VecDeque<Ruling>, into: &mut Vec<Segment>) {
     let end = segment.from + segment.span;
     let first = rulings.partition_point(|ruling| ruling.at <= segment.from).saturating_sub(1);
     let mut at = segment.from;
-    let mut rule = rulings.get(first).filter(|ruling| ruling.at <= at).and_then(|ruling| ruling.reason);
+    let mut rule = rulings.get(first).filter(|ruling| ruling.at <= at).and_then(|ruling| ruling.rule);
     for ruling in rulings.range(first.min(rulings.len())..).filter(|it| it.at > segment.from && it.at < end) {
         into.push(Segment { from: at, span: ruling.at.since(at), rule, ..segment });
-        (at, rule) = (ruling.at, ruling.reason);
+        (at, rule) = (ruling.at, ruling.rule);
     }
     into.push(Segment { from: at, span: end.since(at), rule, ..segment });
+}
+
+/// The rule that held for most of `segment`, and the figures of its longest stretch. The requests that the disk served
+/// meanwhile belong to all stretches.
+fn longest(segment: Segment, rulings: &VecDeque<Ruling>) -> Option<Told> {
+    let mut stretches = Vec::new();
+    cut(segment, rulings, &mut stretches);
+    let total = |rule: Option<Told>| {
+        let alike = stretches.iter().filter(|it| it.rule.map(Told::name) == rule.map(Told::name));
+        alike.map(|it| it.span.0).sum::<u64>()
+    };
+    stretches.iter().max_by_key(|it| (total(it.rule), it.span)).and_then(|it| it.rule)
 }
 
 /// When to ask.
@@ -127,7 +158,48 @@ impl Asker for AskRules {
             return;
         }
         for task in decided.waiting.iter().filter(|task| cx.tasks.state(**task) == State::Queued) {
-            self.rulings.note(cx.now, *task, decided.why(*task), self.windows.keep);
+            let rule = decided.why(*task).map(Told::Policy);
+            self.rulings.note(cx.now, Whom::Task(*task), rule, self.windows.keep);
+        }
+    }
+}
+
+/// Asks why requests of a disk wait, in the windows.
+pub(super) struct AskElevator {
+    pub disk: DiskId,
+    pub windows: Windows,
+    /// The answers go here.
+    pub rulings: Rulings,
+}
+
+impl AskElevator {
+    fn note(&self, now: Time, request: RequestId, rule: Option<IoReason>) {
+        self.rulings.note(now, Whom::Request(self.disk, request), rule.map(Told::Elevator), self.windows.keep);
+    }
+}
+
+impl AskerIo for AskElevator {
+    fn ask(&mut self, decided: &DecidedIo) {
+        let cx = decided.cx;
+        match decided.did {
+            DidIo::Inserted(request) => {
+                let is_full = cx.in_flight >= cx.facts.depth;
+                self.note(cx.now, request, is_full.then_some(IoReason::DeviceFull));
+            }
+            DidIo::Dispatched(_, ahead) => {
+                // The next I/O of this number waits for a slot before it is a request.
+                if let Some(ahead) = ahead {
+                    self.note(cx.now, ahead, Some(IoReason::NoSlot));
+                }
+                let asked = if self.windows.contain(cx.now) { decided.waiting } else { &[] };
+                for waiting in asked {
+                    // What did not concern it changes nothing.
+                    if let Some(reason) = decided.why(*waiting) {
+                        self.note(cx.now, *waiting, Some(reason));
+                    }
+                }
+            }
+            DidIo::Absorbed(..) | DidIo::Completed(_) => {}
         }
     }
 }

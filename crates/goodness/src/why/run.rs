@@ -1,9 +1,9 @@
-//! A simulated run, and its latencies: first the run, then the same run again, in which the policy is asked for its
-//! rules.
+//! A simulated run, and its latencies: first the run, then the same run again, in which the policy and the elevators
+//! are asked for their rules.
 
 use super::account::Account;
 use super::names::Names;
-use super::rules::{AskRules, Rulings, Windows};
+use super::rules::{AskElevator, AskRules, Rulings, Windows};
 use super::{Question, report};
 use crate::contender::Contender;
 use crate::edit::{is_meant, locks};
@@ -17,6 +17,7 @@ use goodness_core::spelling::suggest;
 use goodness_core::{Event, LockId, Observer, Span, Time};
 use goodness_observe::Subject;
 use goodness_observe::asked::Asked;
+use goodness_observe::asked_elevator::AskedElevator;
 use goodness_observe::blame::{Blame, Lateness, Longest, Of};
 use goodness_report::why::{Who, Why};
 
@@ -125,8 +126,14 @@ impl<'a> Explained<'a> {
         let blame = Blame::new(cpus, &Subject::all(&ready.work), wanted, |it| account.add(it));
         let mut explains = Explains { blame, rulings: rulings.clone() };
         let windows = Windows::of(late.iter().map(|late| (late.from, late.to)));
-        let around = Box::new(move |made| Asked::around(made, cpus, AskRules { windows, rulings }));
-        let beside = Beside { observer: Some(&mut explains), around: Some(around) };
+        let rules = AskRules { windows: windows.clone(), rulings: rulings.clone() };
+        let around = Box::new(move |made| Asked::around(made, cpus, rules));
+        let around_elevator = Box::new(move |disk, made| {
+            let (windows, rulings) = (windows.clone(), rulings.clone());
+            AskedElevator::around(made, AskElevator { disk, windows, rulings })
+        });
+        let observer: &mut dyn Observer = &mut explains;
+        let beside = Beside { observer: Some(observer), around: Some(around), around_elevator: Some(around_elevator) };
         self.plan().run_first(ready, beside, told)?;
         explains.blame.finish();
         Ok(())

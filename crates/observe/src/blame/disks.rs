@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, VecDeque};
 pub struct ServedFirst {
     /// The disk.
     pub disk: DiskId,
+    /// The request that the I/O was part of when the device got it.
+    pub request: RequestId,
     /// Their number.
     pub requests: u32,
     /// Number of writes among them.
@@ -70,7 +72,7 @@ impl Disks {
             IoStage::Done => {
                 let (issued, _) = *self.issued.get(&(event.disk, event.request))?;
                 let queued = Time(at.0.saturating_sub(event.span.0));
-                let first = self.served_first(event.disk, queued, issued);
+                let first = self.served_first((event.disk, event.request), queued, issued);
                 return Some((TaskId(event.submitter.0), IoTimes { queued, issued, first }));
             }
             _ => {}
@@ -90,9 +92,9 @@ impl Disks {
         }
     }
 
-    fn served_first(&self, disk: DiskId, queued: Time, issued: Time) -> ServedFirst {
+    fn served_first(&self, (disk, request): (DiskId, RequestId), queued: Time, issued: Time) -> ServedFirst {
         let mut by: BTreeMap<Submitter, u32> = BTreeMap::new();
-        let mut first = ServedFirst { disk, requests: 0, writes: 0, most: None };
+        let mut first = ServedFirst { disk, request, requests: 0, writes: 0, most: None };
         let all = self.completions.get(&disk).into_iter().flatten();
         for it in all.filter(|it| queued < it.at && it.at <= issued) {
             first.requests += 1;

@@ -19,7 +19,7 @@ pub use longest::{Lateness, Longest};
 use crate::subject::Subject;
 use crate::tracker::Tracker;
 use disks::Disks;
-use goodness_core::{CpuId, Event, LockId, Observer, Off, Overhead, Reason, Span, State, TaskId, Time};
+use goodness_core::{CpuId, Event, IoReason, LockId, Observer, Off, Overhead, Reason, Span, State, TaskId, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use trail::{Trail, What};
 use walk::Walk;
@@ -109,6 +109,26 @@ pub struct Held {
     pub holder: TaskId,
 }
 
+/// A rule that was told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// By the policy.
+    Policy(Reason),
+    /// By the elevator of a disk.
+    Elevator(IoReason),
+}
+
+impl Told {
+    /// Name in JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Told::Policy(reason) => reason.name(),
+            Told::Elevator(reason) => reason.name(),
+        }
+    }
+}
+
 /// A part of a latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
@@ -122,8 +142,8 @@ pub struct Segment {
     pub span: Span,
     /// What it was spent on.
     pub cause: Cause,
-    /// The rule by which the policy let it wait, if it told.
-    pub rule: Option<Reason>,
+    /// The rule by which the policy or an elevator let it wait, if it told.
+    pub rule: Option<Told>,
     /// The lock for which a task on the path sleeps meanwhile; of several the one nearest to the cause.
     pub lock: Option<Held>,
 }

@@ -3,7 +3,8 @@
 
 use goodness_core::{CpuId, Event, Observer, Off, Rng, Seed, TaskId, Time, WakeSource};
 use goodness_report::Timeline;
-use goodness_report::timeline::{Recorder, TimelineTask};
+use goodness_report::throttled::Throttled;
+use goodness_report::timeline::{Recorder, Slice, TimelineTask};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -41,6 +42,8 @@ pub const CPUS: u32 = 8;
 /// Number of tasks: a few that compute, many that serve.
 pub const TASKS: u32 = 34;
 
+/// A task that is out of quota for the second half of each wait.
+const LIMITED: TaskId = TaskId(15);
 /// The first tasks compute most of the time.
 const HOGS: u32 = 6;
 
@@ -81,7 +84,14 @@ pub fn make(policy: usize, manner: Manner) -> Timeline {
             Due::SliceEnd(cpu) => run.slice_end(at, cpu),
         }
     }
-    run.recorder.finish(Time(now), policy, tasks())
+    let timeline = run.recorder.finish(Time(now), policy, tasks());
+    let throttled = timeline.slices.iter().filter(|slice| slice.task == LIMITED && slice.waited > 0);
+    let until = throttled.map(|slice| {
+        let Slice { task, start, waited, .. } = *slice;
+        Throttled { task, from: start - waited / 2, to: start }
+    });
+    let throttled = until.collect();
+    timeline.with_throttled(throttled)
 }
 
 impl Run {

@@ -71,6 +71,7 @@ pub(super) fn link(joined: &Joined) -> String {
         "scheduler" => format!("the scheduler worked on CPU {}: {who}", link.cpu),
         "asleep" => format!("{task} slept until a timer or something outside woke it"),
         "device" => format!("{task} slept on a device"),
+        "disk_queue" if link.served_first == Some([0, 0]) => format!("{task} slept while its disk waited for {who}"),
         "disk_queue" => {
             let [requests, writes] = link.served_first.unwrap_or_default();
             format!(

@@ -1,0 +1,48 @@
+//! Why requests wait.
+
+use super::queue::SHARED;
+use super::{Bfq, NO_QUEUE};
+use goodness_core::{IoContext, IoReason, RequestId, Submitter, WhyWaits};
+
+impl Bfq {
+    pub(super) fn reason(&self, cx: &IoContext, question: WhyWaits) -> Option<IoReason> {
+        let waits_in = self.owner[question.waiting.index()];
+        let Some(ahead) = question.ahead else { return self.idles(waits_in) };
+        let served = self.owner[ahead.index()];
+        if served == NO_QUEUE || waits_in == NO_QUEUE {
+            return None;
+        }
+        if served == waits_in {
+            return self.share_a_queue(cx, ahead, question.waiting).then_some(IoReason::QueueOrder);
+        }
+        let [own, other] = [ahead, question.waiting].map(|request| &cx.requests[request]);
+        // The process has given up its queue in between.
+        if own.submitter == other.submitter && own.sync && other.sync {
+            return None;
+        }
+        let class = |queue: u32| self.queues[queue as usize].priority.class;
+        let [own, other] = [own.priority.class, other.priority.class];
+        let is_known = [class(served), class(waits_in)] == [own, other];
+        if is_known && self.schedule[served].class() < self.schedule[waits_in].class() && own < other {
+            return Some(IoReason::Class { ahead: own, waiting: other });
+        }
+        match self.schedule.serving() {
+            Some(serving) if serving != served => Some(IoReason::Injected),
+            Some(_) => Some(IoReason::InService),
+            None => None,
+        }
+    }
+
+    /// The disk is kept idle for the process whose queue is served.
+    fn idles(&self, waits_in: u32) -> Option<IoReason> {
+        let serving = self.schedule.serving().filter(|serving| *serving != waits_in)?;
+        let submitter = Submitter(serving.checked_sub(SHARED)?);
+        self.queues[serving as usize].order.is_empty().then_some(IoReason::Idles { submitter })
+    }
+
+    /// True for two requests of one process, and for asynchronous ones, whose queues are shared.
+    fn share_a_queue(&self, cx: &IoContext, ahead: RequestId, waiting: RequestId) -> bool {
+        let [own, other] = [ahead, waiting].map(|request| &cx.requests[request]);
+        own.submitter == other.submitter || !own.sync && !other.sync
+    }
+}

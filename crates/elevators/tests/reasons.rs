@@ -1,0 +1,146 @@
+//! The rules that every registered elevator tells agree with what it dispatches, under random loads; asking changes
+//! nothing; and a wrong rule is found out.
+
+#[path = "contract/host.rs"]
+mod host;
+#[path = "reasons/judge.rs"]
+mod judge;
+
+use goodness_core::{IoReason, Span};
+use goodness_observe::asked_elevator::AskedElevator;
+use host::{Dispatched, RandomHost, variants};
+use judge::{Found, Judge, Lie};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+
+/// Streams for each elevator and setting.
+const SEEDS: u64 = 12;
+/// Events of a stream.
+const STEPS: u32 = 400;
+
+const NO_LIE: Lie = |_, _, said| said;
+
+/// The stream of `seed`, whose elevator is asked, and what was found.
+fn asked(name: &'static str, settings: &[(String, String)], seed: u64, lie: Lie) -> (Vec<Dispatched>, Found) {
+    let found = Arc::new(Mutex::new(Found::default()));
+    let entry = goodness_elevators::entry(name).expect("registered elevators are found by name");
+    let judge = Judge::new(name, lie, Arc::clone(&found));
+    let mut host = RandomHost::around(name, entry, (settings, seed), |made| AskedElevator::around(made, judge));
+    (0..STEPS).for_each(|_| host.step());
+    host.finish();
+    let found = found.lock().unwrap().clone();
+    (host.dispatched, found)
+}
+
+/// The same stream, whose elevator is not asked.
+fn unasked(name: &'static str, settings: &[(String, String)], seed: u64) -> Vec<Dispatched> {
+    let entry = goodness_elevators::entry(name).expect("registered elevators are found by name");
+    let mut host = RandomHost::new(name, entry, settings, seed);
+    (0..STEPS).for_each(|_| host.step());
+    host.finish();
+    host.dispatched
+}
+
+#[test]
+fn every_elevator_tells_its_rules_and_they_agree_with_what_it_does() {
+    let mut told: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut wrong = Vec::new();
+    for about in goodness_elevators::ALL {
+        let entry = goodness_elevators::entry(about.name).expect("registered elevators are found by name");
+        for settings in variants((entry.tunables)()) {
+            for seed in 0..SEEDS {
+                let (order, found) = asked(about.name, &settings, seed, NO_LIE);
+                told.entry(about.name).or_default().extend(found.told);
+                wrong.extend(found.wrong.map(|it| format!("{} {settings:?} seed {seed}: {it}", about.name)));
+                if order != unasked(about.name, &settings, seed) {
+                    wrong.push(format!("{} {settings:?} seed {seed} decides otherwise when asked", about.name));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    for (elevator, rules) in RULES {
+        assert_eq!(told[elevator].iter().copied().collect::<Vec<_>>(), rules, "{elevator}");
+    }
+    assert_eq!(told.len(), RULES.len());
+}
+
+/// The rules that each elevator tells in these streams.
+const RULES: [(&str, &[&str]); 13] = [
+    ("as", &["drains", "expired", "first", "idles", "kind_turn", "sector_order"]),
+    ("bfq", &["idles", "in_service", "injected", "io_class", "queue_order"]),
+    ("cfq", &["idles", "in_service", "io_class", "queue_order"]),
+    ("cfq-v2", &["queue_order", "round"]),
+    ("cscan", &["head_moves", "sector_order"]),
+    ("deadline", &["batch", "expired", "first", "reads_first", "sector_order", "writes_starved"]),
+    ("kyber", &["cpu_turn", "first", "kind_turn", "tokens_used_up"]),
+    ("look", &["sector_order"]),
+    (
+        "mq-deadline",
+        &["batch", "expired", "first", "io_aged", "io_class", "reads_first", "sector_order", "writes_starved"],
+    ),
+    ("none", &["cpu_turn", "first"]),
+    ("noop", &["first"]),
+    ("scan", &["head_moves", "sector_order"]),
+    ("sstf", &["nearer"]),
+];
+
+/// The wrong claim that is found in one of twenty streams, if any.
+fn found_out(elevator: &'static str, lie: Lie) -> Option<String> {
+    (0..20).find_map(|seed| asked(elevator, &[], seed, lie).1.wrong)
+}
+
+/// An elevator, what is wrong with what it says, and how it says it.
+const LIES: [(&str, &str, Lie); 14] = [
+    ("noop", "sorts by sector", |_, _, _| Some(IoReason::SectorOrder)),
+    ("noop", "has batches", |_, _, _| Some(IoReason::Batch)),
+    ("sstf", "takes the first", |_, _, _| Some(IoReason::First)),
+    ("sstf", "takes the farthest", |_, _, said| match said? {
+        IoReason::Nearer { ahead, waiting } => Some(IoReason::Nearer { ahead: waiting, waiting: ahead }),
+        other => Some(other),
+    }),
+    ("sstf", "mistakes the distance", |_, _, said| match said? {
+        IoReason::Nearer { ahead, waiting } => Some(IoReason::Nearer { ahead, waiting: waiting + 1 }),
+        other => Some(other),
+    }),
+    ("look", "takes the first", |_, _, said| said.map(|_| IoReason::First)),
+    ("mq-deadline", "prefers writes", |_, _, said| match said? {
+        IoReason::ReadsFirst => Some(IoReason::WritesStarved),
+        other => Some(other),
+    }),
+    ("mq-deadline", "goes on with a batch that begins", |_, _, said| match said? {
+        IoReason::ReadsFirst | IoReason::WritesStarved => Some(IoReason::Batch),
+        other => Some(other),
+    }),
+    ("mq-deadline", "reverses classes", |_, _, said| match said? {
+        IoReason::Class { ahead, waiting } => Some(IoReason::Class { ahead: waiting, waiting: ahead }),
+        other => Some(other),
+    }),
+    ("mq-deadline", "says aged of a class", |_, _, said| match said? {
+        IoReason::Class { .. } => Some(IoReason::Aged),
+        other => Some(other),
+    }),
+    ("deadline", "mistakes the age", |_, _, said| match said? {
+        IoReason::Expired { age } => Some(IoReason::Expired { age: age + Span(1) }),
+        other => Some(other),
+    }),
+    ("none", "always changes the CPU", |_, _, said| said.map(|_| IoReason::CpuTurn)),
+    ("cfq", "serves itself", |_, _, said| match said? {
+        IoReason::QueueOrder => Some(IoReason::InService),
+        other => Some(other),
+    }),
+    ("cfq", "idles for one who waits", |cx, [_, waiting], said| match said? {
+        IoReason::Idles { .. } => Some(IoReason::Idles { submitter: cx.requests[waiting?].submitter }),
+        other => Some(other),
+    }),
+];
+
+#[test]
+fn each_wrong_rule_is_found_out() {
+    for (elevator, what, lie) in LIES {
+        assert_eq!(found_out(elevator, NO_LIE), None, "{elevator} itself");
+        assert!(found_out(elevator, lie).is_some(), "{elevator} {what}, and nobody notices");
+    }
+    let tokens: Lie = |_, _, said| said.map(|_| IoReason::TokensUsedUp { tokens: 1_000 });
+    assert!(found_out("kyber", tokens).is_some_and(|it| it.contains("TokensUsedUp")));
+}

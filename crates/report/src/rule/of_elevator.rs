@@ -1,0 +1,91 @@
+//! The rule by which an elevator let a request wait, in words.
+
+use super::{Rule, span};
+use goodness_core::{IoClass, IoReason, Submitter};
+
+impl Rule {
+    /// The rule of an elevator; `name` names a process.
+    #[must_use]
+    pub fn of_elevator(reason: IoReason, name: impl FnOnce(Submitter) -> String) -> Rule {
+        Rule { name: reason.name().into(), said: words(reason, name) }
+    }
+}
+
+/// The rule as the end of a sentence about a request that waits.
+fn words(reason: IoReason, name: impl FnOnce(Submitter) -> String) -> String {
+    match reason {
+        IoReason::First => "they came first".into(),
+        IoReason::NoSlot => "all slots for requests were taken".into(),
+        IoReason::DeviceFull => "the disk was busy when it came".into(),
+        IoReason::Class { ahead, waiting } => {
+            format!("I/O class {} is served before {}", class(ahead), class(waiting))
+        }
+        IoReason::Aged => "they had waited too long behind higher I/O classes".into(),
+        IoReason::Batch => "their batch, of the other direction, was not over".into(),
+        IoReason::ReadsFirst => "reads are served before writes".into(),
+        IoReason::WritesStarved => "writes had been passed over too often".into(),
+        IoReason::Expired { age } => format!("they had expired, after {}", span(age)),
+        IoReason::SectorOrder => "they came next in the order of sectors".into(),
+        IoReason::Nearer { ahead, waiting } => {
+            format!("they were nearer to the head ({ahead} sectors away, it {waiting})")
+        }
+        IoReason::QueueOrder => "they came next in the queue of its process".into(),
+        IoReason::InService => "the queue of another process was served".into(),
+        IoReason::Round => "a round takes a request of each process".into(),
+        IoReason::CpuTurn => "it was the turn of another CPU's queue".into(),
+        IoReason::KindTurn => "it was the turn of another kind of requests".into(),
+        IoReason::TokensUsedUp { tokens } => format!("the disk had all {tokens} requests of its kind that it may have"),
+        IoReason::Injected => "they were served while the disk would have idled".into(),
+        IoReason::Idles { submitter } => format!("the disk was kept idle for the next request of {}", name(submitter)),
+        IoReason::Drains => "the disk had to complete the batch before".into(),
+        IoReason::HeadMoves => "the head moved to the edge of the disk".into(),
+    }
+}
+
+/// The name of a class, as `ionice` has it.
+fn class(class: IoClass) -> &'static str {
+    match class {
+        IoClass::RealTime => "realtime",
+        IoClass::BestEffort => "best-effort",
+        IoClass::Idle => "idle",
+    }
+}
+
+#[test]
+fn a_rule_reads_as_the_reason_of_a_wait() {
+    let said = |reason| Rule::of_elevator(reason, |it| format!("reader {}", it.0)).said;
+    let (ahead, waiting) = (IoClass::RealTime, IoClass::Idle);
+    assert_eq!(said(IoReason::Class { ahead, waiting }), "I/O class realtime is served before idle");
+    assert_eq!(said(IoReason::Expired { age: goodness_core::Span::from_ms(500) }), "they had expired, after 500 ms");
+    let idles = IoReason::Idles { submitter: Submitter(3) };
+    assert_eq!(said(idles), "the disk was kept idle for the next request of reader 3");
+    assert_eq!(super::in_general(idles.name()), "a disk kept idle for another process");
+    assert_eq!(super::in_general("first"), "first come, first served");
+}
+
+/// A rule by its name, without figures; `None` for one of policies.
+pub(super) fn in_general(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "no_slot" => "slots for requests that were all taken",
+        "device_full" => "a disk that was busy",
+        "io_class" => "a higher I/O class",
+        "io_aged" => "a long wait behind higher I/O classes",
+        "batch" => "a batch of the other direction",
+        "reads_first" => "reads before writes",
+        "writes_starved" => "writes that had been passed over too often",
+        "expired" => "requests that had expired",
+        "sector_order" => "the order of sectors",
+        "nearer" => "the nearest request first",
+        "queue_order" => "the order of its process's queue",
+        "in_service" => "another process's turn at the disk",
+        "round" => "a round with a request of each process",
+        "cpu_turn" => "another CPU's turn at the disk",
+        "kind_turn" => "another kind of requests in turn",
+        "tokens_used_up" => "as many of its kind at the disk as may be",
+        "injected" => "requests served while the disk would have idled",
+        "idles" => "a disk kept idle for another process",
+        "drains" => "a batch before that had to complete",
+        "head_moves" => "a head on its way to the edge",
+        _ => return None,
+    })
+}
