@@ -26,6 +26,7 @@ def recording(
     machine: str | None = None,
     judge: str | Sequence[str] | None = None,
     fact: str | Sequence[str] | None = None,
+    window: str | None = None,
     arrivals: Literal["delays", "recorded"] | None = None,
     ends: Literal["open", "recorded"] | None = None,
     without_others: bool = False,
@@ -37,12 +38,14 @@ def recording(
     """A recording of scheduling or block I/O: the name of a shipped one, or a file.
 
     `judge` is whom the answer is about: a task or process by name or id, or a cgroup. `fact` states attributes of tasks
-    that a foreign trace lacks, as in "worker*.affinity=0-1". The other options are those of `goodness compare`.
+    that a foreign trace lacks, as in "worker*.affinity=0-1". `window` is the part of a recording of scheduling that is
+    read, as in "10s..20s", counted from its first event. The other options are those of `goodness compare`.
     """
     options: dict[str, object] = {
         "machine": machine,
         "judge": judge,
         "fact": fact,
+        "window": window,
         "arrivals": arrivals,
         "ends": ends,
         "without_others": without_others,

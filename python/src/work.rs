@@ -2,7 +2,7 @@
 
 use crate::error::{exception, usage};
 use crate::waiting::{self, Cancel};
-use goodness::{Arrivals, BlockEvents, Ends, OpenOptions, Others, Refusal};
+use goodness::{Arrivals, BlockEvents, Ends, Excerpt, OpenOptions, Others, Refusal};
 use goodness_core::Span;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -92,6 +92,7 @@ pub fn read(given: &Bound<PyDict>) -> PyResult<OpenOptions> {
             "lenient" => options.lenient = value.extract()?,
             "judge" => options.judge = several(&value)?,
             "fact" => options.fact = several(&value)?,
+            "window" => options.window = Excerpt::parse(&value.extract::<String>()?).map_err(usage)?,
             "recorded_by" => options.recorded_by = Some(value.extract()?),
             "device" => options.device = Some(value.extract()?),
             "block_only" => options.block_only = value.extract()?,

@@ -29,7 +29,7 @@ Examples:
   goodness compare mixed -p eevdf -p eevdf:base_slice=6ms             one policy, two settings
   goodness compare examples/05-disk.toml --elevator none --elevator bfq
   goodness compare apache-ab-c32-1cpu --arm ab.nice=5 --arm cpus=4    what if
-  goodness compare my.ftrace.gz --judge redis-server                  the answer for one program
+  goodness compare my.ftrace.gz --judge redis-server --window 5s..9s  for one program, of a long recording
   goodness compare apache-ab-c32-1cpu --field history                 older schedulers, too
   goodness compare monday.ftrace.gz tuesday.ftrace.gz                 one load, recorded twice
   goodness compare before.ftrace.gz after.ftrace.gz --as-arms         two recordings, nothing replayed

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::words::quoted;
-use goodness::{Arrivals, BlockEvents, Ends, OpenOptions, Others, ReplayOptions};
+use goodness::{Arrivals, BlockEvents, Ends, Excerpt, OpenOptions, Others, ReplayOptions};
 use goodness_core::Span;
 #[cfg(feature = "live")]
 use std::time::Duration;
@@ -24,6 +24,9 @@ pub struct InputOptions {
     /// be repeated.
     #[arg(long, value_name = "FACT…")]
     pub fact: Vec<String>,
+    /// Only this part of a recording of scheduling: 10s..20s, 10s.. or 10s, counted from its first event.
+    #[arg(long, value_name = "FROM..TO", value_parser = Excerpt::parse)]
+    pub window: Option<Excerpt>,
     /// Wake-ups from outside the recorded tasks: delays, after the same delay since the wait began (closed loop), or
     /// recorded, at the recorded time (open loop).
     #[arg(long, default_value = "delays", value_parser = ["delays", "recorded"])]
@@ -60,6 +63,7 @@ impl InputOptions {
     /// # Errors
     /// An invalid time.
     pub fn read(&self) -> Result<OpenOptions, Failure> {
+        let events = |text: &str| if text == "issue" { BlockEvents::Issue } else { BlockEvents::Queue };
         Ok(OpenOptions {
             machine: self.machine.clone(),
             lenient: self.lenient,
@@ -70,12 +74,10 @@ impl InputOptions {
             },
             judge: self.judge.clone(),
             fact: self.fact.clone(),
+            window: self.window.unwrap_or_default(),
             recorded_by: self.recorded_by.clone(),
             device: self.device.clone(),
-            block_events: self.block_events.as_deref().map(|events| match events {
-                "issue" => BlockEvents::Issue,
-                _ => BlockEvents::Queue,
-            }),
+            block_events: self.block_events.as_deref().map(events),
             block_only: self.block_only,
             io_cost: self.io_cost.as_deref().map(|text| span("--io-cost", text)).transpose()?,
         })
@@ -96,14 +98,16 @@ impl InputOptions {
         for (option, value) in named.chain(judge).chain(fact) {
             words.extend([option.to_string(), quoted(value)]);
         }
-        let arrivals = (self.arrivals == "recorded").then_some("--arrivals recorded");
-        let ends = (self.ends == "recorded").then_some("--ends recorded");
-        let lenient = self.lenient.then_some("--lenient");
-        let without_others = self.without_others.then_some("--without-others");
-        let block_only = self.block_only.then_some("--block-only");
-        let events = (self.block_events.as_deref() == Some("issue")).then_some("--block-events issue");
-        let switches = [arrivals, ends, lenient, without_others, block_only, events];
-        words.extend(switches.into_iter().flatten().map(String::from));
+        words.extend(self.window.map(|window| format!("--window {window}")));
+        let switches = [
+            (self.arrivals == "recorded", "--arrivals recorded"),
+            (self.ends == "recorded", "--ends recorded"),
+            (self.lenient, "--lenient"),
+            (self.without_others, "--without-others"),
+            (self.block_only, "--block-only"),
+            (self.block_events.as_deref() == Some("issue"), "--block-events issue"),
+        ];
+        words.extend(switches.into_iter().filter(|(is_given, _)| *is_given).map(|(_, option)| option.to_string()));
         words.join(" ")
     }
 }
@@ -128,6 +132,7 @@ pub fn length(option: &str, text: &str) -> Result<Duration, Failure> {
 #[test]
 fn the_command_that_reproduces_names_who_is_judged_and_what_was_true() {
     let (judge, fact) = (vec!["redis*".into(), "12".into()], vec!["ab.affinity=0-1".into()]);
-    let options = InputOptions { judge, fact, ..InputOptions::default() };
-    assert_eq!(options.words("x.txt"), "x.txt --judge 'redis*' --judge 12 --fact ab.affinity=0-1");
+    let window = Excerpt::parse("1s..2s").ok();
+    let options = InputOptions { judge, fact, window, ..InputOptions::default() };
+    assert_eq!(options.words("x.txt"), "x.txt --judge 'redis*' --judge 12 --fact ab.affinity=0-1 --window 1s..2s");
 }

@@ -70,14 +70,11 @@ impl List {
     }
 
     fn text(&self, entries: &[Value], width: u16) -> String {
-        let mut text = catalogue::table(entries, width);
-        if self.name.is_some() {
-            text.extend(entries.iter().map(|entry| catalogue::details(entry, width)));
-        } else if entries.iter().any(|entry| !entry["keys"].is_null()) {
-            text.push_str(&format!("\n\nKeys of one: goodness list {} NAME", self.what));
-        } else if entries.iter().any(|e| e["tunables"].as_array().is_some_and(|t| !t.is_empty())) {
-            text.push_str(&format!("\n\nTunables of one: goodness list {} NAME", self.what));
+        let (table, of_one) = (catalogue::table(entries, width), catalogue::parts(entries));
+        match of_one.filter(|_| self.name.is_none()) {
+            Some(parts) => format!("{table}\n\n{parts} of one: goodness list {} NAME", self.what),
+            None if self.name.is_none() => table,
+            None => entries.iter().fold(table, |text, entry| text + &catalogue::details(entry, width)),
         }
-        text
     }
 }

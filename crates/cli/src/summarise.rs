@@ -5,7 +5,7 @@ use crate::json_option::Json;
 use crate::watching::watch;
 use clap::Args;
 use goodness::{shipped, summary};
-use goodness_trace::{TraceError, summarise};
+use goodness_trace::summarise;
 
 /// Summarise a trace, in constant memory.
 ///
@@ -31,9 +31,9 @@ impl Summarise {
     /// # Errors
     /// A trace that cannot be used.
     pub fn run(&self) -> Result<u8, Failure> {
-        let bad = |error: TraceError| Failure::usage(error.to_string());
         self.json.check(&self.trace)?;
-        let found = shipped::open(&self.trace, &watch()).and_then(summarise).map_err(bad)?;
+        let found = shipped::open(&self.trace, &watch()).and_then(summarise);
+        let found = found.map_err(|error| Failure::usage(error.to_string()))?;
         self.json.show(&found, |width| summary::text(&found, width))?;
         Ok(exit::OK)
     }

@@ -132,7 +132,9 @@ pub(crate) fn draw_work(rng: &mut Rng, cpus: u32, groups: Groups) -> (Workload, 
             tickets: (rng.below(3) == 0).then(|| rng.within(1, 500) as u32),
             ..draw_reservation(rng)
         };
+        let some: Vec<CpuId> = (0..2).map(|_| CpuId(rng.below(u64::from(cpus)) as u32)).collect();
         let task = Task {
+            affinity: if rng.below(4) == 0 { CpuSet::of(&some) } else { CpuSet::All },
             group: GroupId(asked.len() as u32 % count),
             address_space: (rng.below(4) > 0).then(|| rng.below(5) as u32),
             first_cpu: CpuId(rng.below(u64::from(cpus)) as u32),

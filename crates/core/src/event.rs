@@ -1,6 +1,7 @@
 //! The event stream. Simulator, live host and trace readers emit it; metrics, checkers, trace writers and reports read
 //! it. So simulated and real runs are measured by the same code.
 
+use crate::cpu_set::CpuSet;
 use crate::effort::Effort;
 use crate::lock::LockId;
 use crate::machine::CpuId;
@@ -258,6 +259,12 @@ pub trait Observer {
             self.observe(*at, event);
         }
     }
+
+    /// From the next event on, `task` may use these CPUs: its affinity changed, or a cpuset leaves it others.
+    #[inline]
+    fn confine(&mut self, task: TaskId, cpus: &CpuSet) {
+        let _ = (task, cpus);
+    }
 }
 
 impl Observer for () {
@@ -276,6 +283,10 @@ impl<O: Observer + ?Sized> Observer for &mut O {
     fn observe_all(&mut self, events: &[(Time, Event)]) {
         (**self).observe_all(events);
     }
+    #[inline]
+    fn confine(&mut self, task: TaskId, cpus: &CpuSet) {
+        (**self).confine(task, cpus);
+    }
 }
 
 impl<O: Observer> Observer for Option<O> {
@@ -291,6 +302,10 @@ impl<O: Observer> Observer for Option<O> {
             observer.observe_all(events);
         }
     }
+    #[inline]
+    fn confine(&mut self, task: TaskId, cpus: &CpuSet) {
+        self.iter_mut().for_each(|observer| observer.confine(task, cpus));
+    }
 }
 
 impl<A: Observer, B: Observer> Observer for (A, B) {
@@ -304,6 +319,11 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.0.observe_all(events);
         self.1.observe_all(events);
     }
+    #[inline]
+    fn confine(&mut self, task: TaskId, cpus: &CpuSet) {
+        self.0.confine(task, cpus);
+        self.1.confine(task, cpus);
+    }
 }
 
 impl<A: Observer, B: Observer, C: Observer> Observer for (A, B, C) {
@@ -312,6 +332,12 @@ impl<A: Observer, B: Observer, C: Observer> Observer for (A, B, C) {
         self.0.observe(at, event);
         self.1.observe(at, event);
         self.2.observe(at, event);
+    }
+    #[inline]
+    fn confine(&mut self, task: TaskId, cpus: &CpuSet) {
+        self.0.confine(task, cpus);
+        self.1.confine(task, cpus);
+        self.2.confine(task, cpus);
     }
 }
 

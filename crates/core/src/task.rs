@@ -230,6 +230,12 @@ impl TaskTable {
         self.tasks[task.index()].group
     }
 
+    /// The CPUs it may use.
+    #[must_use]
+    pub fn affinity(&self, task: TaskId) -> &CpuSet {
+        &self.tasks[task.index()].affinity
+    }
+
     /// True if it has an address space, as all but kernel threads do.
     #[inline(always)]
     #[must_use]

@@ -248,6 +248,13 @@ pub fn table(entries: &[Value], width: u16) -> String {
     table.to_string()
 }
 
+/// What entries have more of, each by itself: `Keys` or `Tunables`.
+#[must_use]
+pub fn parts(entries: &[Value]) -> Option<&'static str> {
+    let have = |key: &str| entries.iter().any(|entry| entry[key].as_array().is_some_and(|all| !all.is_empty()));
+    [("keys", "Keys"), ("tunables", "Tunables")].into_iter().find(|(key, _)| have(key)).map(|(_, name)| name)
+}
+
 /// The other facts of an entry, one line each, and its settings as a table of `width` columns. Each line begins with a
 /// line end.
 #[must_use]

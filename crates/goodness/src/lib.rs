@@ -88,6 +88,7 @@ pub use compared_kernels::{COMPARED_KERNELS, ComparedKernel};
 pub use contender::Contender;
 pub use edit::Edit;
 pub use goodness_report::{Report, tables};
+pub use goodness_trace::Excerpt;
 pub use kernel::{own_policy, running_policy, running_release};
 pub use model_error::{MODEL_ERRORS, ModelError};
 pub use open::{

@@ -1,7 +1,7 @@
 //! Tests the library's interface: matching errors, cancelling through progress, and opening without side effects.
 
 use goodness::{
-    Circumstances, Contender, Kind, OpenOptions, Plan, PolicySpec, Progress, Refusal, See, Work, diff, open,
+    Circumstances, Contender, Excerpt, Kind, OpenOptions, Plan, PolicySpec, Progress, Refusal, See, Work, diff, open,
     open_recording, shipped, teach, unwatched, why,
 };
 use goodness_core::{Machine, Time};
@@ -24,8 +24,11 @@ fn refused(text: &str, options: &OpenOptions) -> Refusal {
 fn refusals_say_what_where_and_in_which_list_to_look_and_name_no_command() {
     let machine = OpenOptions { machine: Some("ideel".into()), ..OpenOptions::default() };
     let device = OpenOptions { device: Some("null".into()), ..OpenOptions::default() };
+    let window = OpenOptions { window: Excerpt::parse("1h..2h").unwrap(), ..OpenOptions::default() };
     let plain = OpenOptions::default();
     let cases = [
+        (refused("mixed", &window), None, Some("window")),
+        (refused("mixed-cpu", &window), None, None),
         (refused("mixd", &plain), Some(See::WorkloadsAndRecordings), None),
         (refused("mixed:hog=3", &plain), Some(See::Workloads(Some("mixed"))), None),
         (refused("mixed", &machine), Some(See::Machines), None),
@@ -37,6 +40,18 @@ fn refusals_say_what_where_and_in_which_list_to_look_and_name_no_command() {
         assert_eq!((refusal.kind, refusal.see, refusal.option), (Kind::Usage, see, option), "{refusal}");
         assert!(!refusal.to_string().contains("goodness "), "{refusal}");
     }
+}
+
+#[test]
+fn a_window_of_a_recording_is_work_of_its_own() {
+    let options = OpenOptions { window: Excerpt::parse("1s..2s").unwrap(), ..OpenOptions::default() };
+    let (whole, part) = (work("mixed-cpu"), open("mixed-cpu", &options, &unwatched).unwrap());
+    assert_eq!((part.about.name.as_str(), &part.about.sha256), ("mixed-cpu, 1s..2s", &None));
+    let length = |of: &Work| of.recorded.as_ref().map(|it| it.measured.window.to.since(it.measured.window.from).0);
+    assert!(length(&part).is_some_and(|ns| ns > 900_000_000 && ns <= 1_000_000_000), "{:?}", length(&part));
+    assert!(length(&whole) > Some(2_000_000_000) && whole.about.sha256.is_some());
+    let plan = Plan { runs: 1, ..Plan::of(&part, contenders(&["rr"])) };
+    assert!(plan.run(&unwatched).unwrap().arms[0].decisions > 100);
 }
 
 #[test]

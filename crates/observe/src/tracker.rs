@@ -8,7 +8,7 @@ use crate::subject::Subject;
 use crate::track::mark;
 pub use crate::track::{Began, Ended, Switched, TaskTrack};
 use crate::waiting::{Sets, Waiting};
-use goodness_core::{CpuId, Event, Off, PerTask, State, TaskId, Time};
+use goodness_core::{CpuId, CpuSet, Event, Off, PerTask, State, TaskId, Time};
 
 /// Stands for an idle CPU's task.
 const NOBODY: TaskId = TaskId(u32::MAX);
@@ -46,12 +46,22 @@ impl<T: Default> Tracker<T> {
         tracker
     }
 
+    /// `task`, which may be waiting, may use `cpus` from now on.
+    pub fn confine(&mut self, task: TaskId, cpus: &CpuSet) {
+        let set = self.sets.number_of(cpus);
+        self.waiting.make_room(set, cpus);
+        let track = task_mut(&mut self.tasks, task);
+        if track.state == State::Queued {
+            self.waiting.unqueue(track.set);
+            self.waiting.queue(set);
+        }
+        track.restrict(set);
+    }
+
     /// Sets the facts about `task`. Call it before the task first becomes runnable.
     pub fn describe(&mut self, task: TaskId, subject: &Subject) {
-        let set = self.sets.number_of(&subject.affinity);
-        self.waiting.make_room(set, &subject.affinity);
+        self.confine(task, &subject.affinity);
         let track = self.task_mut(task);
-        track.restrict(set);
         track.marks = track.marks & !mark::JUDGED | mark::DESCRIBED | if subject.judged { mark::JUDGED } else { 0 };
     }
 

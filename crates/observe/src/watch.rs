@@ -4,7 +4,7 @@ use crate::checkers::{Checked, Ending, Rules, Violation};
 use crate::metrics::{Measured, Measures, TaskAccount};
 use crate::subject::Subject;
 use crate::tracker::Tracker;
-use goodness_core::{CpuId, Event, IoEvent, Observer, Off, Span, State, TaskId, Time};
+use goodness_core::{CpuId, CpuSet, Event, IoEvent, Observer, Off, Span, State, TaskId, Time};
 
 /// Follows a run, measures it (`MEASURE`) and checks its invariants (`CHECK`). All memory that grows
 /// with tasks or CPUs is taken at construction or at a task's first event.
@@ -417,6 +417,10 @@ impl<const MEASURE: bool, const CHECK: bool> Watch<MEASURE, CHECK> {
                 _ => self.follow(*at, event),
             }
         }
+    }
+
+    fn confine(&mut self, task: TaskId, cpus: &CpuSet) {
+        self.tracker.confine(task, cpus);
     }
 }
 

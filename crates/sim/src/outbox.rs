@@ -1,7 +1,7 @@
 //! Buffer of events for the observer. Handing them over in blocks makes the simulator's code and the observer's evict
 //! each other less often from the CPU's caches.
 
-use goodness_core::{Event, Observer, TaskId, Time};
+use goodness_core::{CpuSet, Event, Observer, TaskId, Time};
 
 /// Events handed over at a time.
 const BLOCK: usize = 256;
@@ -29,6 +29,12 @@ impl<'a> Outbox<'a> {
         let len = self.len;
         self.len = len + 1;
         self.block[len % BLOCK] = (at, event);
+    }
+
+    /// Tells the observer which CPUs `task` may use, after the events so far.
+    pub fn confine(&mut self, task: TaskId, cpus: &CpuSet) {
+        self.flush();
+        self.observer.confine(task, cpus);
     }
 
     /// Hands the remaining events to the observer.

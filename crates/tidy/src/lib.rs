@@ -2,6 +2,7 @@
 //! test -p goodness-tidy` checks the repository against all of them.
 
 pub mod code;
+pub mod dependencies;
 pub mod modules;
 pub mod rules;
 pub mod tree;

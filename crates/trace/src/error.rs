@@ -1,5 +1,6 @@
 //! Errors of reading a trace: one sentence with the place and the remedy.
 
+use crate::excerpt::Excerpt;
 use thiserror::Error;
 
 /// Error of reading a trace.
@@ -77,6 +78,16 @@ pub enum TraceError {
         line: u64,
         /// Command that records them with this format's tool.
         how: &'static str,
+    },
+    /// The requested part of the file has no switch.
+    #[error("{path}: nothing is in the window {excerpt}: {why}; name a window inside, counted from the first event")]
+    Outside {
+        /// The path as given.
+        path: String,
+        /// The part.
+        excerpt: Excerpt,
+        /// The reason.
+        why: String,
     },
     /// It contains switches, but none in a known form.
     #[error(

@@ -55,6 +55,12 @@ impl Metadata {
         self.recording.as_ref().map_or(&[], |r| &r.members)
     }
 
+    /// Leaves what is true of the trace from `begin` on, in ns: attributes as of that time, and no count of all losses.
+    pub(crate) fn cut(&mut self, begin: u64) {
+        self.attributes.iter_mut().for_each(|task| task.begin_at(begin));
+        self.recording.iter_mut().for_each(|header| header.lost.clear());
+    }
+
     /// Attributes of the last owner of thread id `pid`.
     #[must_use]
     pub fn attributes_of(&self, pid: u32) -> Option<&Attributes> {
@@ -299,6 +305,34 @@ pub struct Attributes {
     /// Times it was switched to.
     #[serde(deserialize_with = "lenient")]
     pub switches: u64,
+}
+
+impl Attributes {
+    /// Makes the changes before `begin` part of the attributes at the start.
+    fn begin_at(&mut self, begin: u64) {
+        let Some((first, later)) = self.changes.split_first_mut() else { return };
+        let past = later.partition_point(|change| change.at_ns <= begin);
+        later[..past].iter_mut().for_each(|change| first.follow(std::mem::take(change)));
+        self.changes.drain(1..=past);
+    }
+}
+
+impl Change {
+    /// Becomes the attributes after `change`.
+    fn follow(&mut self, change: Change) {
+        let Change { at_ns, policy, nice, rt_priority, affinity, slice_ns, cgroup, autogroup, autogroup_nice } = change;
+        *self = Change {
+            at_ns,
+            policy: policy.or(self.policy.take()),
+            nice: nice.or(self.nice),
+            rt_priority: rt_priority.or(self.rt_priority),
+            affinity: affinity.or(self.affinity.take()),
+            slice_ns: slice_ns.or(self.slice_ns),
+            cgroup: cgroup.or(self.cgroup.take()),
+            autogroup: autogroup.or(self.autogroup),
+            autogroup_nice: autogroup_nice.or(self.autogroup_nice),
+        };
+    }
 }
 
 /// Attributes of a task from one time on. The first entry of a task has all of them, later ones those that changed.

@@ -3,6 +3,7 @@
 use crate::compress::Input;
 use crate::error::TraceError;
 use crate::event::{Context, Marker, Record};
+use crate::excerpt::Excerpt;
 use crate::format::Format;
 use crate::formats::{FORMATS, HEAD, recognise, remedy};
 use crate::line::{Content, EventLine, LineEvent, Parsed};
@@ -15,6 +16,7 @@ use crate::reorder::{Reorder, WINDOW};
 use crate::repair::Repairer;
 use crate::repairs::{Repair, Repairs};
 use crate::tasks::Tasks;
+use goodness_core::Span;
 use std::io;
 use std::ops::Range;
 use std::path::Path;
@@ -43,6 +45,19 @@ pub struct TraceFacts {
     pub bytes: u64,
 }
 
+/// Position of the reader relative to the excerpt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Progress {
+    /// No event so far.
+    Unseen,
+    /// Before it; the trace began at the first time, and the last event was at the second.
+    Before(u64, u64),
+    /// In it; the trace began at this time.
+    Within(u64),
+    /// Behind it; the trace began at this time.
+    Behind(u64),
+}
+
 /// The stages between the text and the consumer.
 struct Reading<'a> {
     name: String,
@@ -50,7 +65,9 @@ struct Reading<'a> {
     about: Metadata,
     order: Reorder,
     repairer: Repairer,
-    /// Events read.
+    excerpt: Excerpt,
+    progress: Progress,
+    /// Events read, without those before the excerpt.
     events: u64,
     /// Problems with single lines; joined with the repairer's at the end.
     repairs: Repairs,
@@ -65,6 +82,19 @@ struct Reading<'a> {
 /// # Errors
 /// See [`TraceError`]. Only a trace without any usable part fails.
 pub fn read(input: Input, consumer: &mut impl RecordConsumer) -> Result<TraceFacts, TraceError> {
+    read_excerpt(input, Excerpt::WHOLE, consumer)
+}
+
+/// Reads a trace up to the end of `excerpt`, and passes on the events in it. Each CPU's running task is switched in at
+/// its start.
+///
+/// # Errors
+/// As [`read`], and if no switch is in the excerpt.
+pub fn read_excerpt(
+    input: Input,
+    excerpt: Excerpt,
+    consumer: &mut impl RecordConsumer,
+) -> Result<TraceFacts, TraceError> {
     let name = input.name.clone();
     let mut lines = Lines::new(input);
     let head = match lines.peek(HEAD) {
@@ -88,6 +118,8 @@ pub fn read(input: Input, consumer: &mut impl RecordConsumer) -> Result<TraceFac
         about: Metadata { format: format.name, ..Metadata::default() },
         order: Reorder::default(),
         repairer: Repairer::new(),
+        excerpt,
+        progress: Progress::Unseen,
         events: 0,
         repairs: Repairs::default(),
         refusal: None,
@@ -101,7 +133,7 @@ pub fn read(input: Input, consumer: &mut impl RecordConsumer) -> Result<TraceFac
 impl Reading<'_> {
     /// All lines, up to the end or to the first that cannot be read at all.
     fn run(&mut self, consumer: &mut impl RecordConsumer) {
-        loop {
+        while !matches!(self.progress, Progress::Behind(_)) {
             let number = self.lines.count + 1;
             let (parsed, is_last) = match self.lines.next() {
                 Ok(Line::Whole(line)) => ((self.format.line)(line, &mut self.about), false),
@@ -141,7 +173,32 @@ impl Reading<'_> {
         }
         self.about.has_flags |= line.context != Context::Unknown;
         if let Some(earliest) = self.order.push(line, &mut self.repairs) {
-            self.repairer.line(earliest, consumer);
+            self.pass(earliest, consumer);
+        }
+    }
+
+    /// Handles the next line in order of time: what is before the excerpt only changes the state.
+    #[inline]
+    fn pass(&mut self, line: EventLine, consumer: &mut impl RecordConsumer) {
+        let at = line.at;
+        let begin = match self.progress {
+            Progress::Unseen => at,
+            Progress::Before(begin, _) | Progress::Within(begin) => begin,
+            Progress::Behind(_) => return,
+        };
+        let since = Span(at - begin);
+        if since >= self.excerpt.to {
+            self.progress = Progress::Behind(begin);
+        } else if since < self.excerpt.from {
+            self.progress = Progress::Before(begin, at);
+            self.repairer.line(line, &mut Nothing);
+        } else {
+            if matches!(self.progress, Progress::Before(..)) {
+                (self.events, self.repairs) = (1, Repairs::default());
+                self.repairer.begin_anew(begin.saturating_add(self.excerpt.from.ns()), consumer);
+            }
+            self.progress = Progress::Within(begin);
+            self.repairer.line(line, consumer);
         }
     }
 
@@ -158,11 +215,16 @@ impl Reading<'_> {
 
     fn finish(mut self, consumer: &mut impl RecordConsumer) -> Result<TraceFacts, TraceError> {
         while let Some(line) = self.order.pop() {
-            self.repairer.line(line, consumer);
+            self.pass(line, consumer);
         }
         self.repairs.join(&self.repairer.repairs);
-        if self.repairer.switches == 0 {
-            return Err(self.refuse());
+        match self.progress {
+            Progress::Within(begin) | Progress::Behind(begin) if self.repairer.switches > 0 => {
+                if self.excerpt != Excerpt::WHOLE {
+                    self.about.cut(begin.saturating_add(self.excerpt.from.ns()));
+                }
+            }
+            _ => return Err(self.refuse()),
         }
         let (backwards, events) = (self.repairs.of(Repair::ClockBackwards), self.events);
         if backwards.count.saturating_mul(100) > events.saturating_mul(BACKWARDS_PERCENT_MAX) {
@@ -189,8 +251,16 @@ impl Reading<'_> {
         })
     }
 
-    /// The error for a trace without any switch.
+    /// The error for a trace without any switch that is kept.
     fn refuse(self) -> TraceError {
+        if self.excerpt != Excerpt::WHOLE {
+            let (path, excerpt) = (self.name, self.excerpt);
+            let why = match self.progress {
+                Progress::Before(begin, last) => format!("the recording is {} long", Span(last - begin)),
+                _ => "no sched_switch event is in it".into(),
+            };
+            return TraceError::Outside { path, excerpt, why };
+        }
         let impossible = self.repairs.of(Repair::ImpossibleTime);
         let unreadable = self.repairs.of(Repair::UnreadableEvent);
         let (path, how) = (self.name, self.format.how_to_record);
@@ -262,8 +332,16 @@ pub fn load(path: &Path) -> Result<Recording, TraceError> {
 /// # Errors
 /// See [`TraceError`].
 pub fn load_input(input: Input) -> Result<Recording, TraceError> {
+    load_excerpt(input, Excerpt::WHOLE)
+}
+
+/// Reads a part of a trace. What comes before it takes no memory.
+///
+/// # Errors
+/// See [`read_excerpt`].
+pub fn load_excerpt(input: Input, excerpt: Excerpt) -> Result<Recording, TraceError> {
     let mut keep = Keep { recording: Recording { name: input.name.clone(), ..Recording::default() }, late: Vec::new() };
-    let info = read(input, &mut keep)?;
+    let info = read_excerpt(input, excerpt, &mut keep)?;
     let Keep { mut recording, late } = keep;
     place_repairs(&mut recording.records, late, info.tasks.len());
     recording.records.shrink_to_fit();
@@ -272,6 +350,13 @@ pub fn load_input(input: Input) -> Result<Recording, TraceError> {
     recording.repairs = info.repairs;
     recording.warnings = info.warnings;
     Ok(recording)
+}
+
+/// Keeps nothing.
+struct Nothing;
+
+impl RecordConsumer for Nothing {
+    fn record(&mut self, _: &Record, _: &Tasks) {}
 }
 
 /// Initial capacity, in records.

@@ -1,5 +1,6 @@
 //! Converts lines to records: maps thread ids to tasks, and repairs and counts contradictions.
 
+mod begin_anew;
 mod missing_switch;
 
 use crate::cpus_seen::CpusSeen;

@@ -54,7 +54,7 @@ pub(super) fn instead(held: &Held, options: &OpenOptions, why: TraceError, purpo
 /// # Errors
 /// A trace that cannot be read or replayed, or an invalid machine or device.
 pub(super) fn open(held: &Held, options: &OpenOptions, purpose: Purpose) -> Result<Work, Refusal> {
-    options.refuse(&["judge", "fact"], &held.name, "replayed as block I/O")?;
+    options.refuse(&["judge", "fact", "window"], &held.name, "replayed as block I/O")?;
     let replay = Options {
         arrivals: options.replay.arrivals,
         events: options.block_events.unwrap_or_default(),

@@ -1,12 +1,13 @@
 //! An input that may be a trace of scheduling or of block I/O.
 
+use super::memory;
 use super::no_such_input;
-use super::text::sha256;
+use super::text::hash_of;
 use crate::progress::{Progress, Watch};
 use crate::refusal::{Refusal, See};
 use crate::shipped;
 use goodness_trace::block::{BlockTrace, open_block, read_block};
-use goodness_trace::{Input as Bytes, Recording, TraceError, load_input};
+use goodness_trace::{Excerpt, Input as Bytes, Recording, TraceError, load_excerpt};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -60,7 +61,8 @@ impl Held {
         source.by_ref().take(HEAD).read_to_end(&mut head).map_err(cannot)?;
         let mut held = Held { name: text.into(), bytes: Some(head) };
         // Input that is no trace may be endless.
-        let is_trace = !matches!(held.recording(), Err(TraceError::NotATrace { .. })) || held.block().is_ok();
+        let is_trace =
+            !matches!(held.recording(Excerpt::WHOLE), Err(TraceError::NotATrace { .. })) || held.block().is_ok();
         if let Some(bytes) = held.bytes.as_mut().filter(|_| is_trace) {
             source.read_to_end(bytes).map_err(cannot)?;
         }
@@ -71,14 +73,26 @@ impl Held {
         Bytes::bytes(&self.name, bytes).map_err(|source| TraceError::Open { path: self.name.clone(), source })
     }
 
-    /// Reads it as a recording of scheduling.
+    /// Reads `window` of it as a recording of scheduling.
     ///
     /// # Errors
     /// It is none.
-    pub(super) fn recording(&self) -> Result<Recording, TraceError> {
-        match &self.bytes {
-            Some(bytes) => self.input(bytes).and_then(load_input),
-            None => Bytes::open(Path::new(&self.name)).and_then(load_input),
+    pub(super) fn recording(&self, window: Excerpt) -> Result<Recording, TraceError> {
+        let input = match &self.bytes {
+            Some(bytes) => self.input(bytes),
+            None => Bytes::open(Path::new(&self.name)),
+        };
+        load_excerpt(input?, window)
+    }
+
+    /// Refuses a recording whose events in `window` would need more memory than is free.
+    ///
+    /// # Errors
+    /// It is too large.
+    pub(super) fn fits(&self, window: Excerpt) -> Result<(), Refusal> {
+        match self.bytes {
+            Some(_) => Ok(()),
+            None => memory::check(Path::new(&self.name), window, memory::free()),
         }
     }
 
@@ -97,7 +111,7 @@ impl Held {
     pub(super) fn hash(&self) -> Option<String> {
         match &self.bytes {
             Some(_) => None,
-            None => std::fs::read(&self.name).ok().map(|bytes| sha256(&bytes)),
+            None => std::fs::File::open(&self.name).and_then(hash_of).ok(),
         }
     }
 }

@@ -6,6 +6,7 @@ mod facts;
 mod files;
 mod held;
 mod judged;
+mod memory;
 mod recording;
 mod text;
 mod trace;
@@ -17,6 +18,7 @@ use crate::spec::PolicySpec;
 use crate::work::Work;
 use goodness_core::spelling::suggest;
 use goodness_core::{Machine, Span};
+use goodness_trace::Excerpt;
 use goodness_work::machine::parse_machine;
 use goodness_work::models::WORKLOADS;
 use std::path::Path;
@@ -45,6 +47,8 @@ pub struct OpenOptions {
     pub fact: Vec<String>,
     /// The policy that made the recording, where its kernel version does not tell.
     pub recorded_by: Option<String>,
+    /// The part of a recording of scheduling that is read.
+    pub window: Excerpt,
     /// Disk of a trace of block I/O or of fio jobs, with settings. Default: the trace's own service times, or
     /// `sata-7200-4tb` if it has none; `nvme` for fio.
     pub device: Option<String>,
@@ -62,6 +66,7 @@ impl OpenOptions {
         let given = [
             ("judge", !self.judge.is_empty(), "recordings of scheduling"),
             ("fact", !self.fact.is_empty(), "recordings of scheduling"),
+            ("window", self.window != Excerpt::WHOLE, "recordings of scheduling"),
             ("device", self.device.is_some(), "block traces and fio jobs"),
             ("block_events", self.block_events.is_some(), "block traces"),
             ("block_only", self.block_only, "recordings with block I/O"),
@@ -73,6 +78,14 @@ impl OpenOptions {
                 let what = format!("{name} is for {whom}, and \"{input}\" is {what}");
                 Err(Refusal::usage(what).remedy("leave it out").option(name))
             }
+        }
+    }
+
+    /// The name of `input` in reports, with the window that is read.
+    pub(crate) fn named(&self, input: &str) -> String {
+        match self.window {
+            Excerpt::WHOLE => input.into(),
+            window => format!("{input}, {window}"),
         }
     }
 
@@ -118,8 +131,8 @@ pub fn machine(text: &str) -> Result<Machine, Refusal> {
 /// # Errors
 /// A file that cannot be read or parsed, an unknown workload (the nearest is named), or an invalid machine.
 pub fn open(text: &str, options: &OpenOptions, watch: &Watch) -> Result<Work, Refusal> {
-    const ALL: &[&str] = &["judge", "fact", "device", "block_events", "block_only", "io_cost"];
-    const OF_TRACES: &[&str] = &["judge", "fact", "block_events", "block_only"];
+    const ALL: &[&str] = &["judge", "fact", "window", "device", "block_events", "block_only", "io_cost"];
+    const OF_TRACES: &[&str] = &["judge", "fact", "window", "block_events", "block_only"];
     let name = text.split(':').next().unwrap_or(text);
     if WORKLOADS.iter().any(|model| model.name == name) {
         options.refuse(ALL, text, "a built-in workload")?;

@@ -11,6 +11,7 @@ use goodness_work::models::{BuiltIn, WORKLOADS};
 use goodness_work::rtapp::{self, RtApp};
 use goodness_work::text_file;
 use sha2::{Digest, Sha256};
+use std::io::{self, Read};
 use std::path::Path;
 
 /// A built-in workload, with settings.
@@ -73,7 +74,34 @@ fn read(path: &str, watch: &Watch) -> Result<String, Refusal> {
     content
 }
 
-/// The hash of a file, in hexadecimal.
+/// The hash of a file's bytes, in hexadecimal.
 pub(super) fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(&Sha256::digest(bytes))
+}
+
+/// The same for a file that need not fit into memory.
+pub(super) fn hash_of(mut file: impl Read) -> io::Result<String> {
+    let (mut hash, mut block) = (Sha256::new(), vec![0; 1 << 16]);
+    loop {
+        match file.read(&mut block)? {
+            0 => return Ok(hexadecimal(&hash.finalize())),
+            read => hash.update(&block[..read]),
+        }
+    }
+}
+
+fn hexadecimal(digest: &[u8]) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_has_the_same_hash_block_by_block() {
+        let bytes: Vec<u8> = (0..200_000u32).map(|n| (n % 251) as u8).collect();
+        assert_eq!(hash_of(&bytes[..]).ok(), Some(sha256(&bytes)));
+        assert_eq!(sha256(b"").get(..8), Some("e3b0c442"));
+    }
 }

@@ -9,7 +9,7 @@ use crate::progress::Watch;
 use crate::refusal::{Refusal, See};
 use crate::shipped;
 use crate::work::Work;
-use goodness_trace::Recording;
+use goodness_trace::{Excerpt, Recording};
 use goodness_work::models::WORKLOADS;
 use std::path::Path;
 
@@ -19,7 +19,8 @@ pub(super) fn open(text: &str, options: &OpenOptions, watch: &Watch) -> Result<W
     if options.block_only || Path::new(text).is_dir() {
         return block::open(&held, options, Purpose::Replay);
     }
-    match held.recording() {
+    held.fits(options.window)?;
+    match held.recording(options.window) {
         Ok(found) => {
             let what = "a recording of scheduling; block_only replays its block I/O";
             options.refuse(&["device", "block_events"], text, what)?;
@@ -40,15 +41,18 @@ pub(super) fn open_recording(text: &str, options: &OpenOptions, watch: &Watch) -
     if options.block_only || Path::new(text).is_dir() {
         return measured(block::open(&held, options, Purpose::Verify)?, text);
     }
-    match held.recording() {
+    held.fits(options.window)?;
+    match held.recording(options.window) {
         Ok(found) => recording(&held, &found, options),
         Err(why) => measured(block::instead(&held, options, why, Purpose::Verify)?, text),
     }
 }
 
-/// Reads a recording of scheduling.
-pub(crate) fn read_recording(text: &str, watch: &Watch) -> Result<Recording, Refusal> {
-    Held::of(text, watch)?.recording().map_err(|why| refusal(&why))
+/// Reads `window` of a recording of scheduling.
+pub(crate) fn read_recording(text: &str, window: Excerpt, watch: &Watch) -> Result<Recording, Refusal> {
+    let held = Held::of(text, watch)?;
+    held.fits(window)?;
+    held.recording(window).map_err(|why| refusal(&why))
 }
 
 /// Refuses block I/O that has nothing to be held against.
@@ -63,11 +67,13 @@ fn measured(work: Work, text: &str) -> Result<Work, Refusal> {
 
 fn recording(held: &Held, found: &Recording, options: &OpenOptions) -> Result<Work, Refusal> {
     let sha256 = match shipped::find(&held.name) {
+        // The hash of the whole would make two windows one input.
+        _ if options.window != Excerpt::WHOLE => None,
         Some(shipped) => Some(sha256(shipped.bytes)),
         None => held.hash(),
     };
     let mut work = recover_work(found, options, sha256)?;
-    work.about.name.clone_from(&held.name);
+    work.about.name = options.named(&held.name);
     if let Some(machine) = options.machine()? {
         work.machine = machine;
     }

@@ -13,6 +13,7 @@ use goodness_core::{Event, Machine, Observer, PerTask, Span, TaskId, Time};
 use goodness_report::figure;
 use goodness_work::experiment::Experiment;
 use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use toml::Table;
 
 /// Works that are tried at most. A choice: some minutes of small runs.
@@ -23,7 +24,7 @@ const MOST_TRIED: u32 = 5_000;
 pub enum Symptom {
     /// The first two arms make a different decision.
     Difference,
-    /// The arm breaks a rule or an invariant.
+    /// The arm breaks a rule or an invariant, or panics.
     Violation,
     /// Under the arm a runnable task waits for a CPU for so long, or longer.
     Wait(Span),
@@ -111,10 +112,11 @@ fn difference(plan: &Plan) -> Option<(String, Time)> {
 }
 
 fn violation(plan: &Plan) -> Option<(String, Time)> {
-    match plan.run(&unwatched) {
-        Ok(runs) => runs.violation().map(|(_, it)| (format!("{}: {}", it.checker, it.sentence), it.at)),
-        Err(refusal) if refusal.kind == Kind::Violated => Some((refusal.what, Time(u64::MAX))),
-        Err(_) => None,
+    match catch_unwind(AssertUnwindSafe(|| plan.run(&unwatched))) {
+        Ok(Ok(runs)) => runs.violation().map(|(_, it)| (format!("{}: {}", it.checker, it.sentence), it.at)),
+        Ok(Err(refusal)) if refusal.kind == Kind::Violated => Some((refusal.what, Time(u64::MAX))),
+        Ok(Err(_)) => None,
+        Err(_) => Some(("it panics".into(), Time(u64::MAX))),
     }
 }
 

@@ -25,7 +25,7 @@ use goodness_trace::{Recording, Served, Wake};
 /// # Errors
 /// A file that is not a recording of scheduling, nobody who is to be judged, or nothing at the time asked about.
 pub fn why_recorded(text: &str, options: &OpenOptions, question: &Question, watch: &Watch) -> Result<Why, Refusal> {
-    let recording = read_recording(text, watch)?;
+    let recording = read_recording(text, options.window, watch)?;
     let (history, warnings) = crate::open::history(&recording, options)?;
     let rule = Rule::new(&history, TickGrid::find(&history));
     let windows = Windows::find(&history, &rule);
@@ -42,7 +42,7 @@ pub fn why_recorded(text: &str, options: &OpenOptions, question: &Question, watc
     let mut account = Account::new(&names, of, question.worst, None);
     it.explain((of, &found.tail), &mut account);
     let whom = if of == Of::Requests { whose(&requests) } else { name(of).to_string() };
-    let mut why = report(text, (of, whom), &found, &account);
+    let mut why = report(&options.named(text), (of, whom), &found, &account);
     why.notes.extend(requests.at_once.iter().map(crate::open::at_once));
     why.notes.extend(warnings);
     why.notes.push(

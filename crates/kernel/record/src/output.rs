@@ -43,6 +43,12 @@ impl Output {
         self.unfinished.path()
     }
 
+    /// The file in terms of ownership: two recordings cannot be written to it at a time.
+    pub fn resource(&self) -> PathBuf {
+        let folder = self.folder().canonicalize().unwrap_or_else(|_| self.folder().to_path_buf());
+        folder.join(self.path.file_name().unwrap_or_default())
+    }
+
     /// The folder both files are in.
     pub fn folder(&self) -> &Path {
         self.unfinished.path().parent().unwrap_or(Path::new("."))
@@ -145,6 +151,18 @@ mod tests {
         }
         fs::set_permissions(scratch.path(), fs::Permissions::from_mode(0o1777)).expect("scratch");
         assert!(reason(&link).contains("a link that user 12345 has put"), "{}", reason(&link));
+    }
+
+    #[test]
+    fn every_way_to_write_a_path_is_one_resource() {
+        let scratch = tempfile::tempdir().expect("scratch");
+        let (folder, link) = (scratch.path().join("a"), scratch.path().join("b"));
+        fs::create_dir(&folder).expect("scratch");
+        std::os::unix::fs::symlink(&folder, &link).expect("scratch");
+        let resource = |path: PathBuf| Output::prepare(&path).expect("writable").resource();
+        assert_eq!(resource(folder.join("x.gz")), resource(link.join("x.gz")));
+        assert_eq!(resource(folder.join("x.gz")), resource(folder.join("../a/x.gz")));
+        assert_ne!(resource(folder.join("x.gz")), resource(folder.join("y.gz")));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! One recording: setup, the wait while the trace runs, and cleanup in order.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -82,6 +83,8 @@ impl Session {
     /// exists.
     pub fn set_up(options: &Options, output: &Output, progress: &mut dyn FnMut(Progress)) -> Result<Self, RecordError> {
         let restore = Restore::of_this_process().map_err(unnoted)?;
+        let taken = |error: io::Error| RecordError::Output { path: options.output.clone(), reason: error.to_string() };
+        restore.own(&output.resource()).map_err(taken)?;
         for stale in goodness_restore::find() {
             let what = stale.describe();
             // A change that cannot be undone stays in the journal; `doctor` shows it.

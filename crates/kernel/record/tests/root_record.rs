@@ -157,6 +157,28 @@ fn an_interrupted_recording_is_saved_and_restored() {
 }
 
 #[test]
+fn a_second_recording_to_the_same_file_is_refused_while_the_first_runs() {
+    if !recordable("a_second_recording_to_the_same_file_is_refused_while_the_first_runs") {
+        return;
+    }
+    let scratch = tempfile::tempdir().expect("scratch");
+    let mut first = Recorder::start(scratch.path(), "shared", "plain");
+    let link = scratch.path().join("here");
+    std::os::unix::fs::symlink(scratch.path(), &link).expect("scratch");
+    let options = |output| Options { output, duration: Some(Duration::from_millis(50)), ..Options::default() };
+    let refused = |output| record(&options(output), &mut |_| ()).expect_err("the file is taken").to_string();
+    for same in [first.output.clone(), link.join("shared.gz")] {
+        let sentence = refused(same);
+        assert!(sentence.contains("is in use by") && sentence.contains("(process "), "{sentence}");
+    }
+    record(&options(scratch.path().join("other.gz")), &mut |_| ()).expect("another file is free");
+    first.signal("-INT");
+    assert_eq!(first.process.wait().expect("ended").code(), Some(130));
+    assert!(unpacked(&first.output).contains(" sched_switch: "), "the first is not lost");
+    record(&options(first.output.clone()), &mut |_| ()).expect("the file is free again");
+}
+
+#[test]
 fn a_panic_leaves_nothing_behind() {
     if !recordable("a_panic_leaves_nothing_behind") {
         return;

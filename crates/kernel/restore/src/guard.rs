@@ -102,6 +102,9 @@ unsafe fn watch(listen: libc::c_int, journal: libc::c_int, path: &std::ffi::CStr
 
 /// Closes all descriptors except the pipe and the journal, above all our copy of the leash and an output the caller may
 /// wait on.
+///
+/// # Safety
+/// In the guard alone: nothing else in the process may use a descriptor afterwards.
 unsafe fn keep_only(listen: libc::c_int, journal: libc::c_int) {
     // SAFETY: plain descriptor calls. Each is moved out of the way of the other first.
     unsafe {
@@ -117,6 +120,9 @@ unsafe fn keep_only(listen: libc::c_int, journal: libc::c_int) {
 }
 
 /// Makes the kernel kill other processes first when memory runs out. Without permission, nothing changes.
+///
+/// # Safety
+/// In the guard alone, which must outlive the others.
 unsafe fn last_to_be_killed() {
     // SAFETY: NUL-terminated string, buffer of the length given.
     unsafe {
@@ -129,6 +135,9 @@ unsafe fn last_to_be_killed() {
 }
 
 /// Reads the changes into `room` until the pipe ends. Returns the number of bytes; `None` once dismissed.
+///
+/// # Safety
+/// In the guard alone: `PIPE` is its pipe.
 unsafe fn listen_to_the_end(room: &mut [u8]) -> Option<usize> {
     let mut length = 0;
     loop {
@@ -202,6 +211,9 @@ fn last_line(lines: &[u8]) -> Option<usize> {
 }
 
 /// Undoes a line and writes `NUMBER done` into the journal.
+///
+/// # Safety
+/// In the guard alone: `JOURNAL` is its journal.
 unsafe fn undo_and_note(line: &[u8]) -> bool {
     // A setting that someone else has changed stays in the journal, too: the next command reports it.
     let clean = undo(line, Since::SameBoot) == End::Undone;

@@ -56,10 +56,14 @@ impl Conservation {
         self.by_tasks += u128::from(span.ns());
     }
 
-    /// The host used `span` of `cpu` itself.
+    /// The host used `span` of `cpu` itself. What an idle CPU spends is left out: it delays nobody, and one that is
+    /// asked to pick again while it still searches is simulated as if it did both at a time.
     #[inline]
     pub fn spent(&mut self, at: Time, cpu: CpuId, span: Span) {
         let it = &mut self.cpus[cpu.index()];
+        if !it.occupied {
+            return;
+        }
         it.overhead += span;
         it.latest = if at == it.latest_at { it.latest + span } else { span };
         it.latest_at = at;

@@ -1,7 +1,7 @@
 use super::stream::Stream;
 use super::*;
 use crate::{Checkers, Subject};
-use goodness_core::{CpuSet, Event, Observer};
+use goodness_core::{CpuSet, Event, Observer, WakeSource};
 
 fn anywhere(tasks: usize) -> Vec<Subject> {
     vec![Subject::default(); tasks]
@@ -64,11 +64,14 @@ fn cpu_time_that_no_task_got_is_found() {
 
 #[test]
 fn more_overhead_than_time_is_found() {
-    let checked = Stream::new(1, &anywhere(1)).overhead(5, 0, 30).overhead(6, 0, 1).end(20);
+    let busy = || Stream::new(1, &anywhere(1)).wake(0, 0, 0).start(0, 0, 0);
+    let checked = busy().overhead(5, 0, 30).overhead(6, 0, 1).end(20);
     assert_found(&checked, &[("conservation", 20, "overhead")]);
     // The costs of the last decision may reach beyond the end.
-    let checked = Stream::new(1, &anywhere(1)).overhead(5, 0, 10).overhead(15, 0, 30).overhead(15, 0, 30).end(20);
+    let checked = busy().overhead(5, 0, 10).overhead(15, 0, 30).overhead(15, 0, 30).end(20);
     assert_found(&checked, &[]);
+    // Searches of an idle CPU may overlap.
+    assert_found(&Stream::new(1, &anywhere(1)).overhead(5, 0, 30).overhead(6, 0, 1).end(20), &[]);
 }
 
 #[test]
@@ -164,6 +167,20 @@ fn an_exit_and_its_switch_belong_together() {
     let asleep = running().exit(5, 0).stop(5, 0, 0, Off::Sleeping);
     assert_found(&asleep.end(9), &[("exit_final", 5, "Sleeping")]);
     assert_found(&running().exit(5, 0).end(9), &[("exit_final", 9, "never left")]);
+}
+
+#[test]
+fn a_task_is_held_to_the_cpus_that_it_may_use_by_now() {
+    let found = |cpu| {
+        let mut checkers = Checkers::new(2, &[pinned(0)]);
+        checkers.confine(TaskId(0), &pinned(1).affinity);
+        let (task, from) = (TaskId(0), WakeSource::Interrupt);
+        checkers.observe(Time(5), &Event::Wakeup { task, waker: None, cpu: CpuId(cpu), from });
+        checkers.first().map(ToString::to_string)
+    };
+    assert_eq!(found(1), None);
+    let said = "affinity violated at 5ns: task 0 was placed on cpu 0, which its affinity forbids";
+    assert_eq!(found(0).as_deref(), Some(said));
 }
 
 #[test]

@@ -322,6 +322,11 @@ impl<'a> Host<'a> {
         }
     }
 
+    /// Tells the observer which CPUs `task` may use.
+    fn tell_affinity(&mut self, task: TaskId) {
+        self.outbox.confine(task, self.referee.tasks().affinity(task));
+    }
+
     #[inline]
     fn emit(&mut self, event: Event) {
         self.outbox.push(self.referee.now(), event);

@@ -267,6 +267,7 @@ impl Host<'_> {
         }
         self.charge(cpu, Stop::Preempted);
         self.referee.edit(task, |it| it.group = group);
+        self.tell_affinity(task);
         if self.referee.tasks().may_run(task, cpu) {
             self.requeue(cpu, task, Enqueue::Restored, Off::Preempted);
             return Then::Stop;
@@ -282,6 +283,7 @@ impl Host<'_> {
             return Then::Stop;
         }
         self.referee.edit(task, |it| it.affinity = cpus);
+        self.tell_affinity(task);
         if self.referee.tasks().may_run(task, cpu) {
             return Then::Next;
         }

@@ -122,6 +122,9 @@ impl Host<'_> {
             if !self.machine.cpu_ids().any(|cpu| self.referee.tasks().may_run(id, cpu)) {
                 return self.at_fault(id, "is in a group that may use no CPU of this machine".into());
             }
+            if self.referee.groups().has_cpusets() {
+                self.tell_affinity(id);
+            }
             self.runs.push(TaskRun {
                 behaviour: spec.behaviour,
                 rng: seed.stream("task", index as u64).rng(),

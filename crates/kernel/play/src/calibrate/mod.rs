@@ -14,6 +14,7 @@ mod waking;
 pub use goodness_sys::topology::{Distance, Neighbours};
 pub use sample::Sample;
 
+use goodness_core::Span;
 use goodness_sys as sys;
 use std::io;
 
@@ -40,11 +41,27 @@ pub struct Found {
 }
 
 impl Found {
-    /// Adds a figure, or a note that the cost is below the noise.
+    /// Adds a figure, or a note that the cost is below the noise or lost in it.
     fn enter(&mut self, key: &'static str, sample: Option<Sample>) {
         match sample.filter(|sample| sample.median > 0) {
-            Some(sample) => self.figures.push(Figure { key, sample }),
+            Some(sample) if sample.is_steady() => self.figures.push(Figure { key, sample }),
+            Some(Sample { median, low, high, .. }) => {
+                let [median, low, high] = [median, low, high].map(Span);
+                let why = format!(
+                    "a quarter of the measurements is below {low} and a quarter above {high}, too unlike for their \
+                     median of {median}; measure again when nothing else runs"
+                );
+                self.refused.push((key, why));
+            }
             None => self.refused.push((key, "it is below the noise of the measurement".into())),
+        }
+    }
+
+    /// Adds a figure from which those of `others` were taken away, or a note that one of them is missing.
+    fn enter_less(&mut self, key: &'static str, others: &[&str], sample: Option<Sample>) {
+        match others.iter().find(|other| self.median(other) == 0) {
+            None => self.enter(key, sample),
+            Some(other) => self.refused.push((key, format!("it needs `{other}`, which was not measured"))),
         }
     }
 
@@ -94,7 +111,7 @@ pub fn measure(mut progress: impl FnMut(&'static str)) -> io::Result<Found> {
     progress("threads");
     let threads = switching::ping_pong(switching::Partner::Thread)?;
     let around = pipe.write + pipe.read + found.median("switch");
-    found.enter("wakeup", Sample::of(threads.iter().map(|ns| ns.saturating_sub(around)).collect()));
+    found.enter_less("wakeup", &["switch"], Sample::of(threads.iter().map(|ns| ns.saturating_sub(around)).collect()));
     progress("processes");
     let processes = switching::ping_pong(switching::Partner::Process)?;
     found.enter("address_space", Sample::above(&processes, &threads));
@@ -136,13 +153,9 @@ fn asleep(found: &mut Found) {
     let switch = found.median("switch");
     let less_switch = |times: Vec<u64>| Sample::undisturbed(times.iter().map(|ns| ns.saturating_sub(switch)).collect());
     match sleeps {
-        Ok(_) if switch == 0 => {
-            let why = "it needs the cost of a switch, which was not measured";
-            found.refused.extend(["sleep", "preempt"].map(|key| (key, why.into())));
-        }
         Ok(times) => {
-            found.enter("sleep", less_switch(times.call));
-            found.enter("preempt", less_switch(times.back));
+            found.enter_less("sleep", &["switch"], less_switch(times.call));
+            found.enter_less("preempt", &["switch"], less_switch(times.back));
         }
         Err(why) => found.refused.extend(["sleep", "preempt"].map(|key| (key, why.clone()))),
     }
@@ -165,7 +178,11 @@ fn across(found: &mut Found, home: u32, pipe: u64, progress: &mut impl FnMut(&'s
     let busy = waking::latency(other, true)?;
     let idle = waking::latency(other, false)?;
     let around = pipe + found.median("wakeup") + found.median("switch");
-    found.enter("interrupt", Sample::of(busy.iter().map(|ns| ns.saturating_sub(around)).collect()));
+    found.enter_less(
+        "interrupt",
+        &["wakeup", "switch"],
+        Sample::of(busy.iter().map(|ns| ns.saturating_sub(around)).collect()),
+    );
     found.enter("idle_exit", Sample::above(&idle, &busy));
     progress("locks");
     found.enter("lock_handover", waking::handover(other)?);
@@ -214,5 +231,20 @@ mod tests {
         let mut found = Found::default();
         found.enter("idle_exit", Sample::above(&[5, 6, 7], &[9, 9, 9]));
         assert_eq!((found.figures.len(), found.refused.len()), (0, 1));
+    }
+
+    #[test]
+    fn what_other_work_has_spread_is_refused_and_so_is_what_needs_it() {
+        let mut found = Found::default();
+        // As measured beside four busy loops on two CPUs.
+        let spread = Sample { median: 722_000, low: 9_800, high: 4_900_000, count: 201 };
+        let steady = Sample { median: 1_900, low: 1_700, high: 2_600, count: 201 };
+        found.enter("switch", Some(spread));
+        found.enter_less("wakeup", &["switch"], Some(steady));
+        found.enter("tick", Some(steady));
+        assert_eq!(found.figures.iter().map(|it| it.key).collect::<Vec<_>>(), ["tick"]);
+        let why: Vec<_> = found.refused.iter().map(|(key, why)| format!("{key}: {why}")).collect();
+        assert!(why[0].starts_with("switch: a quarter of the measurements is below 9.8us and a quarter above 4.9ms"));
+        assert_eq!(why[1], "wakeup: it needs `switch`, which was not measured");
     }
 }

@@ -13,7 +13,17 @@ pub struct Sample {
     pub count: usize,
 }
 
+/// Largest distance between the quartiles of a usable sample, in medians. A choice: beside other work, some times
+/// contain whole timeslices of it, and the median may be one of them.
+const SPREAD_MAX: u64 = 3;
+
 impl Sample {
+    /// True if the middle half of the times lies close enough together for their median to be a cost.
+    #[must_use]
+    pub fn is_steady(&self) -> bool {
+        self.high - self.low <= self.median.saturating_mul(SPREAD_MAX)
+    }
+
     /// From times in ns; `None` without any.
     #[must_use]
     pub fn of(mut times: Vec<u64>) -> Option<Sample> {

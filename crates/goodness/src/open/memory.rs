@@ -1,0 +1,138 @@
+//! Memory that a recording needs, estimated from its beginning before it is read.
+
+use crate::refusal::Refusal;
+use goodness_core::Span;
+use goodness_trace::{Excerpt, Input, Summary, summarise};
+use std::cell::Cell;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+use std::rc::Rc;
+
+/// Memory per event at most while a recording is read, recovered and simulated, in bytes. Measured: docs/robustness.md.
+const AN_EVENT: u64 = 100;
+/// Smaller files are not estimated. A choice: compressed 60 to 1, this is 2 million events.
+const SMALL: u64 = 4 << 20;
+/// Text that is read for the estimate, in bytes. A choice: 0.1 s of reading.
+const SAMPLE: u64 = 16 << 20;
+
+/// Refuses the recording at `path` if its events in `window` need more than the `free` bytes, where those are known.
+/// What cannot be estimated is left to the reader.
+///
+/// # Errors
+/// It needs more.
+pub(super) fn check(path: &Path, window: Excerpt, free: Option<u64>) -> Result<(), Refusal> {
+    let Some((free, events)) = free.and_then(|free| Some((free, estimate(path, window)?))) else { return Ok(()) };
+    let needed = events.saturating_mul(AN_EVENT);
+    if needed <= free {
+        return Ok(());
+    }
+    let what = format!(
+        "its about {} million events need {} of memory, and {} are free",
+        events.div_ceil(1_000_000),
+        gigabytes(needed),
+        gigabytes(free)
+    );
+    let shorter = if window == Excerpt::WHOLE { "a part" } else { "less" };
+    let remedy = format!("read {shorter} of it with a window such as 10s..20s");
+    Err(Refusal::usage(what).at(path.display().to_string()).remedy(remedy))
+}
+
+fn gigabytes(bytes: u64) -> String {
+    format!("{}.{} GB", bytes / 1_000_000_000, bytes / 100_000_000 % 10)
+}
+
+/// The number of events in `window` of the recording at `path`, if it is a large file. Its beginning stands for all.
+fn estimate(path: &Path, window: Excerpt) -> Option<u64> {
+    let size = fs::metadata(path).ok().filter(|file| file.is_file() && file.len() >= SMALL)?.len();
+    let read = Rc::new(Cell::new(0));
+    let file = Counted { file: File::open(path).ok()?, read: Rc::clone(&read) };
+    let text = Input::reader("", file).ok()?.take(SAMPLE);
+    let sample = Input::reader("", text).and_then(|input| summarise(input).map_err(io::Error::other)).ok()?;
+    let whole = u128::from(sample.events) * u128::from(size) / u128::from(read.get().clamp(1, size));
+    let whole = u64::try_from(whole).ok()?;
+    Some(window.length().map_or(whole, |length| whole.min(within(&sample, length))))
+}
+
+/// The number of events in a window of this length, at the sample's rate.
+fn within(sample: &Summary, length: Span) -> u64 {
+    let events = u128::from(sample.events_per_s.unwrap_or(u64::MAX)) * u128::from(length.0) / 1_000_000_000;
+    u64::try_from(events).unwrap_or(u64::MAX)
+}
+
+/// A file, and the bytes that were read from it.
+struct Counted {
+    file: File,
+    read: Rc<Cell<u64>>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(into)?;
+        self.read.set(self.read.get() + read as u64);
+        Ok(read)
+    }
+}
+
+/// Memory that can be had without swapping, in bytes: of the machine, or of the container if that has less. `None`
+/// where the system does not tell.
+pub(super) fn free() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let machine = line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.saturating_mul(1024);
+    let limit = fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|text| text.trim().parse().ok());
+    Some(machine.min(limit.unwrap_or(u64::MAX)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fmt::Write as _;
+
+    /// A text of `events` switches, 10 us apart.
+    fn switches(events: u64) -> String {
+        let mut text = String::from("# tracer: nop\n");
+        for n in 0..events {
+            let (prev, next, us) = (1 + n % 2, 1 + (n + 1) % 2, 10 * n);
+            let _ = writeln!(
+                text,
+                "              t{prev}-{prev}       [000] d..2. {:>5}.{:06}: sched_switch: prev_comm=t{prev} \
+                 prev_pid={prev} prev_prio=120 prev_state=R ==> next_comm=t{next} next_pid={next} next_prio=120",
+                us / 1_000_000,
+                us % 1_000_000
+            );
+        }
+        text
+    }
+
+    #[test]
+    fn a_file_that_needs_more_than_is_free_is_refused_and_a_window_of_it_is_not() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("big.txt");
+        fs::write(&path, switches(40_000)).expect("it is written");
+        let is_refused = |window: Excerpt, free| check(&path, window, free).is_err();
+        let first = Excerpt::parse("100ms").expect("a window");
+        assert!(is_refused(Excerpt::WHOLE, Some(40_000 * AN_EVENT - 1_000_000)));
+        assert!(!is_refused(Excerpt::WHOLE, Some(40_000 * AN_EVENT + 1_000_000)));
+        assert!(!is_refused(Excerpt::WHOLE, None), "unknown");
+        assert!(!is_refused(first, Some(2_000_000)), "10 000 events");
+        assert!(is_refused(first, Some(900_000)));
+        let sentence = check(&path, Excerpt::WHOLE, Some(100_000)).expect_err("too large").to_string();
+        assert!(sentence.ends_with("a window such as 10s..20s") && sentence.contains("0.0 GB of memory"), "{sentence}");
+    }
+
+    #[test]
+    fn the_beginning_of_a_large_file_stands_for_all() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("big.txt");
+        let text = switches(150_000);
+        fs::write(&path, &text).expect("it is written");
+        assert!(text.len() as u64 > SAMPLE, "only the beginning is read");
+        let events = estimate(&path, Excerpt::WHOLE).expect("it is large");
+        assert!((148_000..152_000).contains(&events), "{events}");
+        fs::write(&path, &text[..1_000_000]).expect("it is written");
+        assert_eq!(estimate(&path, Excerpt::WHOLE), None, "it is small");
+        fs::write(&path, vec![b'x'; 5 << 20]).expect("it is written");
+        assert_eq!(estimate(&path, Excerpt::WHOLE), None, "it is no trace");
+    }
+}

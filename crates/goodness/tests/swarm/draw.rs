@@ -1,0 +1,221 @@
+//! Random whole simulations: an experiment file, a policy and an elevator with random settings.
+
+use goodness::space::Range;
+use goodness_core::{Rng, Seed, Tunable};
+use std::fmt::Write as _;
+
+/// One random simulation, as a user would type it.
+#[derive(Clone, Debug)]
+pub struct Drawn {
+    /// The experiment file.
+    pub experiment: String,
+    /// The policy with its settings.
+    pub policy: String,
+    /// The elevator with its settings, if the work has a disk.
+    pub elevator: Option<String>,
+    /// Random seed of the run.
+    pub seed: u64,
+}
+
+const CLASSES: [&str; 7] = ["normal", "normal", "normal", "batch", "idle", "iso", "deadline"];
+/// Pure spinning is left out: under a policy that does not preempt, it lasts for ever.
+const LOCKS: [&str; 6] = ["mutex", "adaptive", "pi", "fifo", "kernel", "s_lock"];
+const DEVICES: [&str; 6] = ["null", "null:latency=2ms", "nvme", "ssd", "cheetah-9lp", "sata-7200-4tb"];
+const HZ: [u64; 5] = [24, 100, 250, 1000, 1024];
+const CPUS: [u64; 8] = [1, 1, 2, 3, 4, 6, 8, 16];
+
+impl Drawn {
+    /// Number `number` of the swarm with random seed `seed`.
+    pub fn of(seed: u64, number: u64) -> Drawn {
+        let mut rng = Seed(seed).stream("swarm", number).rng();
+        let policies = goodness_policies::ALL;
+        let policy = policies[rng.below(policies.len() as u64) as usize].name;
+        let tunables = goodness_policies::entry(policy).map_or(&[][..], |entry| (entry.tunables)());
+        let policy = format!("{policy}{}", settings(&mut rng, tunables));
+        let has_disk = rng.below(3) == 0;
+        let elevator = has_disk.then(|| {
+            let elevators = goodness_elevators::ALL;
+            let name = elevators[rng.below(elevators.len() as u64) as usize].name;
+            let tunables = goodness_elevators::entry(name).map_or(&[][..], |entry| (entry.tunables)());
+            format!("{name}{}", settings(&mut rng, tunables))
+        });
+        Drawn { experiment: experiment(&mut rng, has_disk), policy, elevator, seed: rng.within(1, 1_000) }
+    }
+
+    /// Command-line words behind `goodness run FILE`.
+    pub fn words(&self) -> String {
+        let elevator = self.elevator.as_ref().map_or_else(String::new, |it| format!(" --elevator {it}"));
+        format!("-p {}{elevator} --seed {}", self.policy, self.seed)
+    }
+}
+
+fn one<'a>(rng: &mut Rng, of: &[&'a str]) -> &'a str {
+    of[rng.below(of.len() as u64) as usize]
+}
+
+/// A time between `low` and `high` µs, as likely short as long.
+fn time(rng: &mut Rng, low: u64, high: u64) -> String {
+    let high = rng.within(low, high);
+    format!("{}us", rng.within(low, high))
+}
+
+/// `:key=value,…` for some of the tunables, at the ends of their ranges as often as inside.
+fn settings(rng: &mut Rng, tunables: &[Tunable]) -> String {
+    let mut text = String::new();
+    for tunable in tunables {
+        if rng.below(3) > 0 {
+            continue;
+        }
+        let share = [0.0, 1.0, rng.below(1_001) as f64 / 1_000.0, rng.below(1_001) as f64 / 1_000.0];
+        let share = share[rng.below(4) as usize];
+        let value = match tunable.range.split_once(" ..= ") {
+            Some((low, high)) => Range::spread(low, high).map(|range| range.at(share)),
+            None => Ok(one(rng, &tunable.range.split(" | ").collect::<Vec<_>>()).to_string()),
+        };
+        if let Ok(value) = value {
+            let _ = write!(text, "{}{}={value}", if text.is_empty() { ':' } else { ',' }, tunable.name);
+        }
+    }
+    text
+}
+
+fn experiment(rng: &mut Rng, has_disk: bool) -> String {
+    let cpus = CPUS[rng.below(8) as usize];
+    let mut text = format!("duration = \"{}ms\"\nmachine = {{ {} }}\n", rng.within(20, 300), machine(rng, cpus));
+    let groups = rng.below(4) * rng.below(2);
+    for group in 0..groups {
+        let _ = writeln!(text, "\n[[group]]\nname = \"g{group}\"{}", limits(rng, group, cpus));
+    }
+    for (number, kind) in LOCKS.iter().enumerate() {
+        let _ = writeln!(text, "\n[[lock]]\nname = \"l{number}\"\nkind = \"{kind}\"");
+    }
+    if has_disk {
+        let device = one(rng, &DEVICES);
+        let _ = writeln!(text, "\n[[disk]]\nname = \"sda\"\ndevice = \"{device}\"");
+        text.push_str("\n[[file]]\nname = \"table\"\nvolume = \"sda\"\nsize = \"64MiB\"\n");
+    }
+    let has_server = rng.below(3) == 0;
+    if has_server {
+        text.push_str("\n[[task]]\nname = \"server\"\nprogram = [ { receive = \"inbox\" }, { compute = [\"20us\", ");
+        let _ = writeln!(text, "\"2ms\"] }}, {{ reply = true }} ]\n\n[[outside]]\ncount = {}", rng.within(1, 6));
+        let _ = writeln!(text, "program = [ {{ sleep = \"{}\" }}, {{ ask = \"inbox\" }} ]", time(rng, 1, 9_000));
+    }
+    for task in 0..rng.within(1, 7) {
+        let _ = writeln!(text, "\n[[task]]\nname = \"t{task}\"{}", attributes(rng, groups, cpus));
+        let steps = rng.within(1, 6);
+        let steps: Vec<String> = (0..steps).map(|_| step(rng, groups, has_disk)).collect();
+        // A programme without any wait or CPU time would repeat at one instant.
+        let _ = writeln!(text, "program = [ {{ compute = \"{}\" }}, {} ]", time(rng, 1, 9_000), steps.join(", "));
+    }
+    text
+}
+
+fn machine(rng: &mut Rng, cpus: u64) -> String {
+    let mut text = format!("cpus = {cpus}, hz = {}", HZ[rng.below(5) as usize]);
+    let mut divides = |key: &str, of: u64| {
+        let all: Vec<u64> = (1..=of).filter(|n| of.is_multiple_of(*n)).collect();
+        let value = all[rng.below(all.len() as u64) as usize];
+        let _ = write!(text, ", {key} = {value}");
+        value
+    };
+    let node = divides("node", cpus);
+    let cache = divides("cache", node);
+    divides("smt", cache);
+    if rng.below(2) == 0 {
+        for key in ["switch", "address_space", "wakeup", "tick", "interrupt", "idle_exit", "cache_refill", "preempt"] {
+            let _ = write!(text, ", {key} = \"{}ns\"", rng.below(5_000));
+        }
+        // Costs of an element that keep a global lock from being asked for all the time.
+        for key in ["search", "insert", "balance", "lock_handover"] {
+            let _ = write!(text, ", {key} = \"{}ns\"", rng.below(50));
+        }
+        for key in ["migration_cache", "migration_node", "migration_machine"] {
+            let _ = write!(text, ", {key} = \"{}ns\"", rng.below(50_000));
+        }
+    }
+    text
+}
+
+fn limits(rng: &mut Rng, group: u64, cpus: u64) -> String {
+    let mut text = String::new();
+    if group > 0 && rng.below(2) == 0 {
+        let _ = write!(text, "\nparent = \"g{}\"", rng.below(group));
+    }
+    match rng.below(5) {
+        0 => {
+            let _ = write!(text, "\ncpu_weight = {}", rng.within(1, 10_000));
+        }
+        1 => {
+            let period = rng.within(1, 100);
+            let _ = write!(text, "\ncpu_max = \"{}us/{period}ms\"", rng.within(1_000, 1_000 * period));
+        }
+        2 => text.push_str("\ncpu_idle = true"),
+        3 => {
+            let _ = write!(text, "\ncpuset = [{}, {}]", rng.below(cpus), cpus - 1);
+        }
+        _ => {}
+    }
+    text
+}
+
+fn attributes(rng: &mut Rng, groups: u64, cpus: u64) -> String {
+    let mut text = format!("\ncount = {}\nnice = {}", rng.within(1, 5), rng.within(0, 39) as i64 - 20);
+    match one(rng, &CLASSES) {
+        "deadline" => {
+            let period = rng.within(2, 60);
+            let runtime = rng.within(100, 1_000 * period / 40 + 100);
+            let reservation = format!("{{ runtime = \"{runtime}us\", period = \"{period}ms\" }}");
+            let _ = write!(text, "\nclass = \"deadline\"\nreservation = {reservation}");
+        }
+        class => {
+            let _ = write!(text, "\nclass = \"{class}\"");
+            if rng.below(4) == 0 {
+                let _ = write!(text, "\naffinity = [{}, {}]", rng.below(cpus), rng.below(cpus));
+            }
+        }
+    }
+    if rng.below(5) == 0 {
+        let _ = write!(text, "\ntickets = {}\nslice = \"{}\"", rng.within(1, 500), time(rng, 100, 100_000));
+    }
+    if groups > 0 {
+        let _ = write!(text, "\ngroup = \"g{}\"", rng.below(groups));
+    }
+    if rng.below(3) == 0 {
+        let _ = write!(text, "\nloop = {}", rng.within(1, 40));
+    }
+    let _ = write!(text, "\nstart = \"{}\"", time(rng, 0, 15_000));
+    text
+}
+
+/// A step, or several that belong together.
+fn step(rng: &mut Rng, groups: u64, has_disk: bool) -> String {
+    let short = time(rng, 1, 500);
+    let lock = rng.below(LOCKS.len() as u64);
+    match rng.below(13) {
+        0 => format!("{{ compute = \"{}\" }}", time(rng, 1, 40_000)),
+        1 => format!("{{ kernel = \"{short}\" }}"),
+        2 | 3 => format!("{{ sleep = [\"1us\", \"{}\"] }}", time(rng, 2, 20_000)),
+        4 => "{ yield = true }".into(),
+        5 => format!("{{ nice = {} }}", rng.within(0, 39) as i64 - 20),
+        // Two locks are taken in the order of their numbers, so that nobody waits in a circle.
+        6 if lock > 0 => format!(
+            "{{ lock = \"l0\" }}, {{ lock = \"l{lock}\" }}, {{ compute = \"{short}\" }}, {{ sleep = \"{short}\" }}, \
+             {{ unlock = \"l{lock}\" }}, {{ unlock = \"l0\" }}"
+        ),
+        6 | 7 => format!("{{ lock = \"l{lock}\" }}, {{ compute = \"{short}\" }}, {{ unlock = \"l{lock}\" }}"),
+        // Each wait has its wake, before it.
+        8 => "{ wake = \"door\" }, { wait = \"door\" }".into(),
+        9 => format!("{{ begin = true }}, {{ compute = \"{short}\" }}, {{ served = true }}"),
+        10 if groups > 0 => format!("{{ group = \"g{}\" }}", rng.below(groups)),
+        11 if has_disk => format!(
+            "{{ {} = \"table\", size = \"{}KiB\", at = \"{}\" }}",
+            one(rng, &["read", "write"]),
+            4 * rng.within(1, 64),
+            one(rng, &["random", "next"])
+        ),
+        12 if has_disk => {
+            one(rng, &["{ sync = \"table\" }", "{ write = \"sda\", size = \"8KiB\", at = \"1GiB\" }"]).into()
+        }
+        _ => format!("{{ compute = \"{short}\" }}"),
+    }
+}

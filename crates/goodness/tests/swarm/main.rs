@@ -1,0 +1,188 @@
+//! Random whole simulations, all checkers on: machine, work, policy, elevator and all their settings are drawn. None
+//! may break a rule, panic, or differ from its repetition.
+//!
+//! The seed is another one in each run and is printed; `GOODNESS_SEED` repeats one. `GOODNESS_SWARM` is the number of
+//! simulations:
+//!
+//! ```text
+//! GOODNESS_SWARM=10000 cargo test --release -p goodness --test swarm -- --nocapture
+//! ```
+
+#[path = "../common/mod.rs"]
+mod common;
+mod draw;
+
+use draw::Drawn;
+use goodness::shrink::{Symptom, shrink};
+use goodness::{Contender, ElevatorSpec, Kind, Own, Plan, PolicySpec, Progress, Refusal, unwatched};
+use goodness_core::*;
+use goodness_work::experiment::Experiment;
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Simulations where nobody asks for more.
+const FEW: u64 = 60;
+/// Progress messages, of at most 1024 events each, after which a simulation is left: it is long, not wrong.
+const PATIENCE: u64 = 4_000;
+
+/// Outcome of one simulation.
+#[derive(Debug, PartialEq)]
+enum Outcome {
+    /// It kept all rules, with so many decisions.
+    Kept(u64),
+    /// The settings or the work are refused, in a sentence.
+    Refused(String),
+    /// It took too many events.
+    Long,
+    /// What is wrong.
+    Broken(String),
+}
+
+fn contender(drawn: &Drawn) -> Result<Contender, Refusal> {
+    let elevator = drawn.elevator.as_deref().map(ElevatorSpec::parse).transpose()?;
+    Ok(Contender { elevator, ..Contender::policy(PolicySpec::parse(&drawn.policy)?) })
+}
+
+/// Simulates it twice.
+fn outcome(drawn: &Drawn, contender: &Contender) -> Outcome {
+    let experiment = match Experiment::read("swarm.toml", &drawn.experiment) {
+        Ok(experiment) => experiment,
+        Err(why) => return Outcome::Refused(why),
+    };
+    let machine = experiment.machine().expect("each names one");
+    let told = AtomicU64::new(0);
+    let watch = |_: Progress| match told.fetch_add(1, Ordering::Relaxed) {
+        PATIENCE.. => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    };
+    let plan = Plan { seed: drawn.seed, runs: 1, ..Plan::on(&experiment, machine, vec![contender.clone()]) };
+    let run = || catch_unwind(AssertUnwindSafe(|| plan.run(&watch)));
+    let (first, second) = match (run(), run()) {
+        (Ok(Ok(first)), Ok(Ok(second))) => (first, second),
+        (Ok(Err(refusal)), _) | (_, Ok(Err(refusal))) => {
+            return match refusal.kind {
+                Kind::Usage => Outcome::Refused(refusal.to_string()),
+                Kind::Cancelled => Outcome::Long,
+                Kind::Violated | Kind::Failed => Outcome::Broken(refusal.to_string()),
+            };
+        }
+        _ => return Outcome::Broken("it panics".into()),
+    };
+    if let Some((_, violation)) = first.violation() {
+        return Outcome::Broken(format!("{}: {}", violation.checker, violation.sentence));
+    }
+    let values = |of: &goodness::Runs| (of.arms[0].decisions, of.arms[0].values("wakeup_latency_p99").to_vec());
+    if values(&first) != values(&second) {
+        return Outcome::Broken("two runs of one seed differ".into());
+    }
+    Outcome::Kept(first.arms[0].decisions)
+}
+
+/// Writes the smallest experiment that still shows it, and says how to see it.
+fn keep(folder: &Path, name: &str, drawn: &Drawn, contender: &Contender, why: &str) -> String {
+    let arms = [contender.clone()];
+    let small = shrink(("swarm.toml", &drawn.experiment), &arms, Symptom::Violation, drawn.seed, &unwatched);
+    let text = small.map_or_else(|_| drawn.experiment.clone(), |small| small.text);
+    let path: PathBuf = folder.join(format!("{name}.toml"));
+    std::fs::write(&path, text).expect("the folder can be written to");
+    format!("{name}: {why}\n  see it with: goodness run {} {}", path.display(), drawn.words())
+}
+
+#[test]
+fn no_drawn_simulation_breaks_a_rule() {
+    let (seed, count) = common::seed_and_count("GOODNESS_SWARM", FEW);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let (mut kept, mut decisions, mut refused, mut long, mut broken) = (0, 0, Vec::new(), 0, Vec::new());
+    for number in 0..count {
+        let drawn = Drawn::of(seed, number);
+        let found = match contender(&drawn) {
+            Ok(contender) => (outcome(&drawn, &contender), Some(contender)),
+            Err(refusal) => (Outcome::Refused(refusal.to_string()), None),
+        };
+        match found {
+            (Outcome::Kept(made), _) => (kept, decisions) = (kept + 1, decisions + made),
+            (Outcome::Refused(why), _) => refused.push(why),
+            (Outcome::Long, _) => long += 1,
+            (Outcome::Broken(why), contender) => {
+                let contender = contender.expect("it ran");
+                let told = keep(folder, &format!("swarm-{seed}-{number}"), &drawn, &contender, &why);
+                eprintln!("{told}");
+                broken.push(told);
+            }
+        }
+    }
+    println!("{kept} of {count} kept all rules in {decisions} decisions; {} refused, {long} left", refused.len());
+    refused.iter().take(3).for_each(|why| println!("refused: {why}"));
+    assert!(broken.is_empty(), "seed {seed}: {} of {count} are broken\n{}", broken.len(), broken.join("\n"));
+    assert!(kept * 2 > count, "seed {seed}: {kept} of {count} ran, the others were refused or left");
+}
+
+/// Round robin that now and then loses a task, or panics.
+struct Wrong {
+    inner: Box<dyn CpuPolicy>,
+    calls: u64,
+    panics: bool,
+}
+
+impl CpuPolicy for Wrong {
+    fn admit(&mut self, cx: &Context, task: TaskId, parent: Option<TaskId>) -> Result<(), Rejected> {
+        self.inner.admit(cx, task, parent)
+    }
+    fn select_cpu(&mut self, cx: &Context, task: TaskId, why: &Enqueue) -> CpuId {
+        self.inner.select_cpu(cx, task, why)
+    }
+    fn enqueue(&mut self, cx: &Context, cpu: CpuId, task: TaskId, why: Enqueue) -> Resched {
+        self.calls += 1;
+        match self.calls {
+            30 if self.panics => panic!("planted"),
+            30 => Resched::Keep,
+            _ => self.inner.enqueue(cx, cpu, task, why),
+        }
+    }
+    fn dequeue(&mut self, cx: &Context, cpu: CpuId, task: TaskId, why: Dequeue) {
+        self.inner.dequeue(cx, cpu, task, why);
+    }
+    fn pick_next(&mut self, cx: &Context, cpu: CpuId) -> Option<Pick> {
+        self.inner.pick_next(cx, cpu)
+    }
+    fn charge(&mut self, cx: &Context, cpu: CpuId, task: TaskId, ran: Span, why: Stop) -> Resched {
+        self.inner.charge(cx, cpu, task, ran, why)
+    }
+}
+
+#[test]
+fn a_planted_mistake_is_found_and_shrunk_to_a_file_that_shows_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for panics in [false, true] {
+        let about = About { name: "wrong", ..*goodness_policies::entry("rr").expect("registered").about };
+        let entry = Box::leak(Box::new(Own::described(Box::leak(Box::new(about)))));
+        let make = move |machine: &Machine, seed| {
+            let inner = PolicySpec::parse("rr").expect("registered").make(machine, seed).policy;
+            Box::new(Wrong { inner, calls: 0, panics }) as Box<dyn CpuPolicy>
+        };
+        let wrong = Contender::policy(PolicySpec::own(Own::new(entry, make)));
+        let found = (0..20).map(|number| Drawn { elevator: None, ..Drawn::of(1, number) }).find_map(|drawn| {
+            match outcome(&drawn, &wrong) {
+                Outcome::Broken(why) => Some((drawn, why)),
+                _ => None,
+            }
+        });
+        let (drawn, why) = found.expect("one of 20 shows it");
+        let told = keep(folder.path(), "planted", &drawn, &wrong, &why);
+        assert!(told.contains("planted.toml -p "), "{told}");
+        let small = std::fs::read_to_string(folder.path().join("planted.toml")).expect("written");
+        assert!(small.len() * 2 < drawn.experiment.len(), "{why}: it is no smaller:\n{small}");
+        let again = Drawn { experiment: small, ..drawn };
+        assert!(matches!(outcome(&again, &wrong), Outcome::Broken(_)), "{why}: the file no longer shows it");
+    }
+}
+
+#[test]
+fn the_same_seed_draws_the_same_simulation_and_another_seed_another() {
+    let text = |seed, number| format!("{:?}", Drawn::of(seed, number));
+    assert_eq!(text(7, 3), text(7, 3));
+    assert_ne!(text(7, 3), text(8, 3));
+    assert_ne!(text(7, 3), text(7, 4));
+}

@@ -1,0 +1,98 @@
+//! A window of a trace: the same events as in the whole, and the state at its start.
+
+mod common;
+
+use common::{assert_consistent, lines, switch, waking};
+use goodness_core::{Span, TaskId, Time};
+use goodness_trace::{
+    Excerpt, Input, Origin, PrevState, Record, Recording, Repair, SchedEvent, TraceError, load, load_excerpt,
+};
+use std::path::Path;
+
+fn excerpt(text: &[String], window: &str) -> Result<Recording, TraceError> {
+    let text = format!("# tracer: nop\n{}\n", text.join("\n"));
+    let input = Input::bytes("t.txt", text.as_bytes()).expect("memory");
+    load_excerpt(input, Excerpt::parse(window).expect("a window"))
+}
+
+/// The tasks switched in at the start, by CPU.
+fn at_start(recording: &Recording) -> Vec<(u32, TaskId)> {
+    let put_in = |record: &&Record| record.origin == Origin::Repaired && record.at == recording.start();
+    let next = |record: &Record| match record.event {
+        SchedEvent::Switch { prev: None, next: Some(next), .. } => Some((record.cpu.0, next)),
+        _ => None,
+    };
+    recording.records.iter().take_while(put_in).filter_map(next).collect()
+}
+
+/// True if both are the same event; the window may end before it is known why a task left its CPU.
+fn is_same(here: &Record, there: &Record) -> bool {
+    let mut there = *there;
+    if let (SchedEvent::Switch { prev_state: PrevState::UNKNOWN, .. }, SchedEvent::Switch { prev_state, .. }) =
+        (here.event, &mut there.event)
+    {
+        *prev_state = PrevState::UNKNOWN;
+    }
+    *here == there
+}
+
+#[test]
+fn a_window_of_a_shipped_recording_holds_the_events_that_the_whole_has_there() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings/apache-ab-c32-2cpu.ftrace.zst");
+    let whole = load(&path).expect("the recording is shipped");
+    let third = whole.duration().0 / 3;
+    let (from, to) = (Span(third), Span(2 * third));
+    let part = load_excerpt(Input::open(&path).expect("it is shipped"), Excerpt { from, to }).expect("a window");
+    assert_consistent(&part);
+    let within = |record: &&Record| record.at >= whole.start() + from && record.at < whole.start() + to;
+    let expected: Vec<Record> = whole.records.iter().filter(within).copied().collect();
+    let (running, events) = part.records.split_at(at_start(&part).len());
+    assert!(!running.is_empty() && expected.len() > 1_000, "{} of {}", running.len(), expected.len());
+    let other = events.iter().zip(&expected).find(|(here, there)| !is_same(here, there));
+    assert!(other.is_none() && events.len() == expected.len(), "{} of {}: {other:?}", events.len(), expected.len());
+    assert_eq!(part.start(), whole.start() + from);
+    // The attributes of tasks are those of the header.
+    assert_eq!(part.metadata.attributes.len(), whole.metadata.attributes.len());
+}
+
+#[test]
+fn who_runs_throughout_the_window_is_known_although_it_writes_nothing_there() {
+    let text: Vec<String> = [switch(100, 1, 0, "R", 7), waking(150, 0, 0, 8, 0), switch(160, 0, 0, "R", 8)]
+        .into_iter()
+        .chain((0..8).map(|n| match n % 2 {
+            0 => switch(200 + 10 * n, 0, 8, "S", 9),
+            _ => switch(200 + 10 * n, 0, 9, "R", 8),
+        }))
+        .chain([switch(900, 1, 7, "S", 0)])
+        .collect();
+    let part = excerpt(&text, "105us..175us").expect("a window");
+    let pid = |(cpu, task): (u32, TaskId)| (cpu, part.tasks.get(task).map(|it| it.pid));
+    assert_eq!(at_start(&part).into_iter().map(pid).collect::<Vec<_>>(), [(0, Some(9)), (1, Some(7))]);
+    assert_eq!((part.start(), part.end()), (Time(205_000), Time(270_000)));
+    assert_eq!(part.metadata.cpus, 2);
+    // The first switches to tasks unseen before are no repairs of the window.
+    assert!(lines(&text).repairs.of(Repair::FirstSeenRunning).count > 0);
+    assert_eq!(part.repairs.of(Repair::FirstSeenRunning).count, 0);
+}
+
+#[test]
+fn a_window_outside_the_trace_or_without_a_switch_is_refused_with_the_length() {
+    let text = [switch(100, 0, 0, "R", 1), waking(200, 0, 1, 2, 0), switch(900, 0, 1, "S", 0)];
+    let refused = |window| excerpt(&text, window).err().map(|why| why.to_string()).unwrap_or_default();
+    assert!(refused("1s..2s").contains("the recording is 800us long"), "{}", refused("1s..2s"));
+    assert!(refused("50us..150us").contains("no sched_switch event is in it"), "{}", refused("50us..150us"));
+    assert!(excerpt(&text, "50us..").is_ok() && excerpt(&text, "801us").is_ok());
+}
+
+#[test]
+fn changes_before_the_window_are_the_attributes_at_its_start() {
+    let changes = r#"{"at_ns":1000,"policy":"other","nice":0},{"at_ns":200000,"nice":5},
+        {"at_ns":300000,"policy":"batch"},{"at_ns":800000,"nice":7}"#
+        .replace(['\n', ' '], "");
+    let header = format!("# goodness: {{\"task\":{{\"pid\":1,\"comm\":\"t1\",\"changes\":[{changes}]}}}}");
+    let text = [header, switch(100, 0, 0, "R", 1), switch(700, 0, 1, "R", 2), switch(900, 0, 2, "S", 1)];
+    let part = excerpt(&text, "500us..").expect("a window");
+    let changes = &part.metadata.attributes_of(1).expect("stated").changes;
+    let told: Vec<_> = changes.iter().map(|it| (it.at_ns, it.policy.as_deref(), it.nice)).collect();
+    assert_eq!(told, [(300_000, Some("batch"), Some(5)), (800_000, None, Some(7))]);
+}
