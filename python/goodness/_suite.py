@@ -28,9 +28,9 @@ def compare_suite(
     reference; `policies` are policies alone, of which the first is the reference.
     """
     arms, policies = named("arms", arms), named("policies", policies)
-    name, works = (suite, []) if isinstance(suite, str) else ("", [*suite])
+    name = suite if isinstance(suite, str) else ""
     shipped, standard = _goodness.suite_inputs(name or "interactive")
-    works = [*shipped] if name else works
+    works: list[Name | Work] = [*shipped] if isinstance(suite, str) else [*suite]
     if not works:
         raise UsageError("there is no work to compare on; name a suite, or works")
     if not arms and not policies:
