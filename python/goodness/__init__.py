@@ -16,6 +16,7 @@ from goodness._goodness import (
     Explanation,
     Figure,
     Study,
+    Suite,
     Table,
     Task,
     Tuning,
@@ -37,6 +38,7 @@ from goodness._lists import (
 from goodness._policy import Policy
 from goodness._record import record
 from goodness._run import compare, study, verify
+from goodness._suite import compare_suite
 from goodness._sweep import Sweep, sweep
 from goodness._tune import tune
 from goodness._why import why
@@ -53,6 +55,7 @@ __all__ = [
     "Policy",
     "Rejected",
     "Study",
+    "Suite",
     "Sweep",
     "Table",
     "Task",
@@ -64,6 +67,7 @@ __all__ = [
     "__version__",
     "arm",
     "compare",
+    "compare_suite",
     "devices",
     "diff",
     "elevators",

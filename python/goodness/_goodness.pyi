@@ -19,6 +19,7 @@ __all__ = [
     "Explanation",
     "Figure",
     "Study",
+    "Suite",
     "SweepFolder",
     "SweepSummary",
     "Table",
@@ -36,7 +37,9 @@ __all__ = [
     "is_result",
     "listed",
     "open_work",
+    "ranked_together",
     "study",
+    "suite_inputs",
     "tune",
     "verify",
     "why",
@@ -140,6 +143,19 @@ class Tuning:
     def candidates(self) -> Table: ...
     @property
     def race(self) -> str | None: ...
+    def report(self, path: str | os.PathLike[str]) -> None: ...
+    def to_json(self) -> str: ...
+
+@final
+class Suite:
+    """The same arms on several unlike inputs: the cost of each on each, and over all."""
+
+    @property
+    def conclusion(self) -> str: ...
+    @property
+    def is_undecided(self) -> bool: ...
+    @property
+    def costs(self) -> Table: ...
     def report(self, path: str | os.PathLike[str]) -> None: ...
     def to_json(self) -> str: ...
 
@@ -251,11 +267,14 @@ def compare(
     seed: int,
     rank_by: str | None,
 ) -> Comparison: ...
+def suite_inputs(name: str) -> tuple[list[str], list[str]]: ...
+def ranked_together(name: str, comparisons: Sequence[Comparison], call: str) -> Suite: ...
 def tune(
     works: Sequence[Work],
     *,
     over: Sequence[str],
     policy: str | None,
+    elevator: str | None,
     minimise: str | None,
     maximise: str | None,
     keep: Sequence[str],

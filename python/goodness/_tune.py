@@ -17,6 +17,7 @@ def tune(
     over: Iterable[str],
     *,
     policy: str | None = None,
+    elevator: str | None = None,
     minimise: str | None = None,
     maximise: str | None = None,
     keep: Iterable[str] = (),
@@ -28,9 +29,9 @@ def tune(
     """Searches knobs for a setting that is better than the default.
 
     `over` are knobs with their values, such as "base_slice=0.3ms..12ms", "redis.nice=-10..10" or
-    "backup.class=normal|batch". `minimise` or `maximise` is a metric. `keep` are bounds on others, such as
-    "throughput >= -1%". The finalists are scored on `runs` runs that the search did not see; of several recordings of
-    one load, on the last.
+    "backup.class=normal|batch"; of work with a disk, also those of `elevator`. `minimise` or `maximise` is a metric.
+    `keep` are bounds on others, such as "throughput >= -1%". The finalists are scored on `runs` runs that the search
+    did not see; of several recordings of one load, on the last.
     """
     if minimise and maximise:
         raise UsageError("minimise and maximise are both given; leave one out")
@@ -39,6 +40,7 @@ def tune(
         [opened(one, machine, judge) for one in works],
         over=texts("over", over),
         policy=policy,
+        elevator=elevator,
         minimise=minimise,
         maximise=maximise,
         keep=texts("keep", keep),

@@ -20,6 +20,7 @@ mod policy;
 mod policy_view;
 mod question;
 mod studies;
+mod suite;
 mod sweep;
 mod table;
 mod tuning;
@@ -52,6 +53,8 @@ mod _goodness {
     use super::studies::Results;
     #[pymodule_export]
     use super::studies::study;
+    #[pymodule_export]
+    use super::suite::{Suite, ranked_together, suite_inputs};
     #[pymodule_export]
     use super::sweep::{SweepFolder, SweepSummary, compute_cells};
     #[pymodule_export]

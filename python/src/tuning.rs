@@ -20,13 +20,14 @@ pub struct Tuning {
 
 /// Searches settings of knobs on works. The package gives defaults.
 #[pyfunction]
-#[pyo3(signature = (works, *, over, policy, minimise, maximise, keep, runs, seed))]
+#[pyo3(signature = (works, *, over, policy, elevator, minimise, maximise, keep, runs, seed))]
 #[expect(clippy::too_many_arguments, reason = "the keywords of the call")]
 pub fn tune(
     py: Python,
     works: Vec<PyRef<Work>>,
     over: Vec<String>,
     policy: Option<String>,
+    elevator: Option<String>,
     minimise: Option<String>,
     maximise: Option<String>,
     keep: Vec<String>,
@@ -49,7 +50,7 @@ pub fn tune(
         };
         let question = Question {
             inputs: works.iter().map(|work| (work.text.clone(), &work.work)).collect(),
-            space: Space::of(&over, first.work.default_contender(policy.as_deref())?)?,
+            space: Space::of(&over, first.work.default_contender(policy.as_deref(), elevator.as_deref())?)?,
             objective,
             guards: keep.iter().map(|text| Guard::parse(text)).collect::<Result<_, _>>()?,
             seed,

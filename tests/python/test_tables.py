@@ -28,6 +28,7 @@ TABLES = {
     "Verification": ["metrics"],
     "Study": ["rows"],
     "SweepSummary": ["effects", "responses", "places"],
+    "Suite": ["costs"],
     "Tuning": ["candidates"],
     "Explanation": ["segments", "latencies", "causes"],
     "Difference": ["metrics", "tasks"],
@@ -60,6 +61,7 @@ def table(request: pytest.FixtureRequest, recorded: g.Comparison) -> g.Table:
         "SweepSummary": lambda: request.getfixturevalue("swept"),
         "Explanation": lambda: g.why(Path(__file__).parents[2] / "examples/09-priority-inversion.toml"),
         "Difference": lambda: g.diff("mixed:duration=300ms", policies=["eevdf", "rr"], runs=2),
+        "Suite": lambda: g.compare_suite(["mixed:duration=300ms"], policies=["eevdf", "rr"], runs=2),
         "Tuning": lambda: g.tune("mixed:duration=300ms", ["base_slice=0.7ms..12ms"], runs=3),
     }
     made = getattr(givers[of](), name)

@@ -33,7 +33,7 @@ Examples:
   goodness compare apache-ab-c32-1cpu --field history                 older schedulers, too
   goodness compare monday.ftrace.gz tuesday.ftrace.gz                 one load, recorded twice
   goodness compare before.ftrace.gz after.ftrace.gz --as-arms         two recordings, nothing replayed
-  goodness compare --suite server -p eevdf -p cfs                     three servers, ranked together
+  goodness compare --suite server -p eevdf -p cfs --html suite.html   three servers, ranked together
   goodness compare mixed mixed-cpu --each -p eevdf -p cfs             unlike inputs of one's own
   goodness compare my.ftrace.gz --json result.json --no-html
   goodness compare my.ftrace.gz -v                                    all figures, errors and notes
@@ -60,12 +60,11 @@ pub struct Compare {
         "machine", "arrivals", "ends", "recorded_by", "without_others", "lenient"])]
     as_arms: bool,
     /// Rank the inputs of a suite together (`goodness list suites`): the ratio on each, and the geometric mean.
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["input", "as_arms", "elevator", "field", "perfetto", "html",
-        "figures", "cite", "csv", "parquet", "arrow", "each"])]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["input", "as_arms", "elevator", "field", "perfetto",
+        "figures", "cite", "each"])]
     pub suite: Option<String>,
     /// Rank several inputs together that are unlike, each judged by itself, as those of a suite.
-    #[arg(long, conflicts_with_all = ["as_arms", "elevator", "field", "perfetto", "html", "figures", "cite", "csv",
-        "parquet", "arrow"])]
+    #[arg(long, conflicts_with_all = ["as_arms", "elevator", "field", "perfetto", "figures", "cite"])]
     pub each: bool,
     /// Elevator of the disks with settings: bfq:low_latency=off. May be repeated; every policy runs with every
     /// elevator. Default: current and older elevators.

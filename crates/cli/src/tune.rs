@@ -10,18 +10,18 @@ use crate::{output, progress};
 use clap::Args;
 use goodness::tune::{Effort, Guard, Objective, Space, Tuning};
 use goodness::{Progress, Refusal, Work};
-use goodness_report::table;
-use goodness_report::tune::{self, Answer, Race, Tuning as Tuned};
+use goodness_report::tune::{self, Answer, Tuning as Tuned};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Search for settings that are better than the default.
 ///
 /// INPUT is what `goodness compare` takes; of several recordings of one load, the last is held out. Knobs are tunables
-/// of the policy (`goodness list policies NAME`), and edits of tasks, groups and machine as in `compare --arm`.
+/// of the policy or the elevator (`goodness list policies NAME`, `goodness list elevators NAME`; eevdf:kernel or
+/// kyber:kernel where both have one), and edits of tasks, groups and machine as in `compare --arm`.
 /// Candidates race on the same seeds, and run no more once they are shown not to be the best. The finalists are scored
 /// on seeds and recordings that the search did not see. To keep the default is a normal answer.
 #[derive(Args)]
@@ -31,6 +31,8 @@ Examples:
   goodness tune mixed -p eevdf:base_slice=3ms --over base_slice --over run_to_parity
   goodness tune mixed --over 'hog-*.nice=0..10' --keep 'jain_index >= -0.02'
   goodness tune my.ftrace.gz --over base_slice=0.3ms..12ms --race confirm.toml
+  goodness tune examples/11-readers-and-writers.fio --device sata-7200-4tb \\
+    --elevator mq-deadline --over fifo_batch=1..64      an elevator
   goodness tune mon.ftrace.gz tue.ftrace.gz --over redis.nice=-10..10 \\
     --over web.cpu_weight=20..500 --minimise request_latency_p99
 
@@ -42,12 +44,15 @@ pub struct Tune {
     /// Policy to tune, with settings that stay: eevdf:base_slice=3ms. Default: the recording's, else eevdf.
     #[arg(short, long, value_name = "POLICY[:KEY=VAL,…]")]
     policy: Option<String>,
+    /// Elevator to tune, with settings that stay: bfq:low_latency=off. Default: the recorded one, else mq-deadline.
+    #[arg(long, value_name = "ELEVATOR[:KEY=VAL,…]")]
+    elevator: Option<String>,
     /// Knob with its values: base_slice=0.3ms..12ms, redis.nice=-10..10, backup.class=normal|batch|idle, or a tunable
     /// alone for all of its range. May be repeated.
     #[arg(long, value_name = "KNOB=VALUES", required = true)]
     over: Vec<String>,
-    /// Metric to lower (`goodness list metrics`). Default: request_latency_p99 where there are requests, else
-    /// wakeup_latency_p99.
+    /// Metric to lower (`goodness list metrics`). Default: what the input ranks by, request_latency_p99 of a recording
+    /// with requests, io_latency_p99 of disks, else wakeup_latency_p99.
     #[arg(long, value_name = "METRIC", conflicts_with = "maximise")]
     minimise: Option<String>,
     /// Metric to raise.
@@ -118,7 +123,10 @@ impl Tune {
         let works: Vec<Work> = self.input.iter().map(open).collect::<Result<_, _>>()?;
         let tuning = Tuning {
             inputs: self.input.iter().cloned().zip(&works).collect(),
-            space: Space::of(&self.over, works[0].default_contender(self.policy.as_deref())?)?,
+            space: Space::of(
+                &self.over,
+                works[0].default_contender(self.policy.as_deref(), self.elevator.as_deref())?,
+            )?,
             objective: objective.unwrap_or_else(|| Objective::usual(&works[0])),
             guards,
             seed: self.seed,
@@ -162,23 +170,13 @@ impl Tune {
         if to_stdout {
             return Ok(());
         }
-        match (&tuned.race, confirms) {
-            (Some(Race { file: Some(_), .. }), Some(file)) => say!("Confirm: sudo goodness race {}", shown(file)),
-            (Some(Race { file: Some(_), .. }), None) => {
-                say!("Confirm: add --race FILE.toml, then goodness race FILE.toml")
-            }
-            (Some(Race { why_not: Some(why), .. }), _) => {
-                say!("{}", table::wrapped("Confirm: ", &format!("by hand; {why}"), output::columns(), "  "));
-            }
-            _ => {}
+        let file = confirms.map(|file| words::quoted(&file.to_string_lossy()));
+        if let Some(confirmation) = tuned.confirmation(file.as_deref(), output::columns()) {
+            say!("{confirmation}");
         }
         output::say_written(&written);
         Ok(())
     }
-}
-
-fn shown(file: &Path) -> String {
-    words::quoted(&file.to_string_lossy())
 }
 
 /// Runs the tuning with a progress line; Ctrl-C ends it with the best so far.

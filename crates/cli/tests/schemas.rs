@@ -187,6 +187,11 @@ fn tables() -> Vec<(&'static str, &'static str, &'static [Column])> {
         ("goodness.runs/1", "compare, run, race, elevate; Python: `runs`", long::RUNS),
         ("goodness.task-runs/1", "play, conform, live", long::TASK_RUNS),
         ("goodness.sweep-runs/1", "sweep, and its shards", sweep),
+        (
+            "goodness.suite-costs/1",
+            "compare --suite, --each; Python: `compare_suite(…).costs`",
+            goodness_report::suite::COSTS,
+        ),
         ("goodness.tune-candidates/1", "tune; Python: `tune(…).candidates`", goodness_report::tune::CANDIDATES),
         ("goodness.bench-values/1", "bench", goodness_bench::long::VALUES),
         ("goodness.costs/1", "calibrate", calibrate::COSTS),

@@ -1,5 +1,6 @@
 //! The commands that bring an arm to a real machine, and those that take it back.
 
+pub(crate) mod elevators;
 mod groups;
 
 use crate::contender::Contender;
@@ -16,8 +17,6 @@ const FILES: [(&str, &str, &str); 4] = [
     ("cfs", "min_granularity", "min_granularity_ns"),
     ("cfs", "wakeup_granularity", "wakeup_granularity_ns"),
 ];
-/// Elevators of current kernels.
-const ELEVATORS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
 
 /// The recorded machine and work.
 pub(crate) struct Recorded<'a> {
@@ -37,15 +36,21 @@ pub(crate) fn application(reference: &Contender, arm: &Contender, recorded: &Rec
         policy(&reference.policy, &arm.policy, recorded.cpus, &mut commands)?;
     }
     if let Some((elevator, former)) = arm.elevator.as_ref().zip(reference.elevator.as_ref()).filter(|(a, b)| a != b) {
-        let is_plain = |name| ELEVATORS.contains(&name);
-        let is_known = is_plain(elevator.name) && is_plain(former.name) && elevator.settings.is_empty();
-        let set = |name: &str| format!("echo {name} | sudo tee /sys/block/DISK/queue/scheduler");
-        is_known.then(|| commands.add(set(elevator.name), set(former.name)))?;
+        elevators::commands(former, elevator, &mut commands)?;
     }
     for edit in arm.edits.iter().filter(|edit| !reference.edits.contains(edit)) {
         self::edit(edit, recorded, &mut commands)?;
     }
     (!commands.apply.is_empty()).then_some(commands)
+}
+
+/// The commands for an arm that differs from `reference` in its elevator alone, which needs no recorded machine.
+pub(crate) fn of_elevator(reference: &Contender, arm: &Contender) -> Option<Application> {
+    let (former, elevator) = reference.elevator.as_ref().zip(arm.elevator.as_ref())?;
+    let is_all = Contender { elevator: reference.elevator.clone(), ..arm.clone() } == *reference;
+    let mut commands = Application::default();
+    elevators::commands(former, elevator, &mut commands).filter(|()| is_all && !commands.apply.is_empty())?;
+    Some(commands)
 }
 
 /// Another policy, or other settings of the same.

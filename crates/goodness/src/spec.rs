@@ -89,17 +89,11 @@ impl<R: Registry> Spec<R> {
     }
 }
 
-impl PolicySpec {
-    /// A policy of the caller's own.
+impl<R: Registry + Clone + PartialEq> Spec<R> {
+    /// This one as a change of `recorded`: where both are of one name, the recorded settings stay that it does not
+    /// name. Naming the kernel takes that kernel's defaults.
     #[must_use]
-    pub fn own(policy: Own) -> PolicySpec {
-        PolicySpec { name: policy.entry().about.name, settings: Vec::new(), registry: Policies(Some(policy)) }
-    }
-
-    /// This policy as a change of `recorded`: where both are of one name, the recorded settings stay that this one does
-    /// not name. Naming the kernel takes that kernel's defaults.
-    #[must_use]
-    pub fn over(mut self, recorded: &PolicySpec) -> PolicySpec {
+    pub fn over(mut self, recorded: &Spec<R>) -> Spec<R> {
         let is_set = |name: &str| self.settings.iter().any(|(set, _)| set == name);
         if self.name == recorded.name && !is_set("kernel") {
             let kept: Settings = recorded.settings.iter().filter(|(name, _)| !is_set(name)).cloned().collect();
@@ -108,12 +102,20 @@ impl PolicySpec {
         self
     }
 
-    /// The opposite of [`PolicySpec::over`]: without the settings that `recorded` has, too.
-    pub(crate) fn beside(&self, recorded: &PolicySpec) -> PolicySpec {
+    /// The opposite of [`Spec::over`]: without the settings that `recorded` has, too.
+    pub(crate) fn beside(&self, recorded: &Spec<R>) -> Spec<R> {
         let is_new = |setting: &&(String, String)| !recorded.settings.contains(setting);
         let settings = self.settings.iter().filter(is_new).cloned().collect();
-        let short = PolicySpec { settings, ..self.clone() };
+        let short = Spec { settings, ..self.clone() };
         if short.clone().over(recorded) == *self { short } else { self.clone() }
+    }
+}
+
+impl PolicySpec {
+    /// A policy of the caller's own.
+    #[must_use]
+    pub fn own(policy: Own) -> PolicySpec {
+        PolicySpec { name: policy.entry().about.name, settings: Vec::new(), registry: Policies(Some(policy)) }
     }
 
     /// Its line in the registry.

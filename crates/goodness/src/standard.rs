@@ -100,18 +100,24 @@ impl Work {
         self.recorded.as_ref().map_or_else(|| PolicySpec::parse(STANDARD_POLICY), |it| Ok(it.policy.clone()))
     }
 
-    /// The contender whose settings are tuned: the policy as typed over the default one, and the first default elevator
-    /// where the work asks for one.
+    /// The contender whose settings are tuned: policy and elevator as typed over the default ones. Without a typed
+    /// elevator, the first default one where the work asks for one.
     ///
     /// # Errors
-    /// An unknown policy or an invalid setting.
-    pub fn default_contender(&self, policy: Option<&str>) -> Result<Contender, Refusal> {
+    /// An unknown policy or elevator, an invalid setting, or an elevator for work that has no use for one.
+    pub fn default_contender(&self, policy: Option<&str>, elevator: Option<&str>) -> Result<Contender, Refusal> {
         let standard = self.standard_policy()?;
         let policy = match policy {
             Some(typed) => PolicySpec::parse(typed)?.over(&standard),
             None => standard,
         };
-        Ok(Contender { elevator: self.elevators(&[])?.into_iter().next(), ..Contender::policy(policy) })
+        let first = |named: &[String]| Ok::<_, Refusal>(self.elevators(named)?.into_iter().next());
+        let standard = first(&[])?;
+        let elevator = match elevator {
+            Some(typed) => first(&[typed.to_string()])?.map(|it| standard.iter().fold(it, |it, own| it.over(own))),
+            None => standard,
+        };
+        Ok(Contender { elevator, ..Contender::policy(policy) })
     }
 
     /// Each policy with each elevator, as typed; where none is named those of `field`, by default of

@@ -2,6 +2,9 @@
 
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 
+/// Blanks around the cell of a table without lines.
+const PADDING: u16 = 2;
+
 /// A table without lines, of `width` columns at most.
 #[must_use]
 pub fn new(width: u16) -> Table {
@@ -23,12 +26,45 @@ pub fn align_right(table: &mut Table, columns: impl IntoIterator<Item = usize>) 
 pub(crate) fn keep_whole(table: &mut Table, columns: &[usize], most: u16) {
     for &index in columns {
         let cells = table.row_iter().filter_map(|row| row.cell_iter().nth(index)).map(Cell::content);
-        let longest = cells.map(|c| c.chars().count() as u16).max().unwrap_or(0).min(most);
+        let longest = cells.map(|cell| columns_of(&cell)).max().unwrap_or(0).min(most);
         if let Some(column) = table.column_mut(index) {
             let width = longest + column.padding_width();
             column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(width)));
         }
     }
+}
+
+/// Columns of the longest line of a cell.
+fn columns_of(cell: &str) -> u16 {
+    cell.lines().map(|line| line.chars().count() as u16).max().unwrap_or(0)
+}
+
+/// Adds rows whose first cell is a setting, which has a line break where it would be broken inside a word: at a blank,
+/// or after a comma.
+pub(crate) fn add_settings(table: &mut Table, rows: Vec<Vec<String>>, width: u16) {
+    let columns = 1..rows.iter().map(Vec::len).max().unwrap_or(1);
+    let longest = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|it| columns_of(it)).max();
+    let others: u16 = columns.filter_map(longest).map(|it| it + PADDING).sum();
+    let most = width.saturating_sub(others + PADDING).clamp(width / 4, width * 2 / 5);
+    for mut row in rows {
+        row[0] = folded(&row[0], most);
+        table.add_row(row);
+    }
+    keep_whole(table, &[0], most);
+}
+
+/// `text` in lines of `most` columns, broken at blanks and after commas. A longer part has a line of its own.
+fn folded(text: &str, most: u16) -> String {
+    let mut lines = vec![String::new()];
+    for part in text.split_inclusive([' ', ',']) {
+        let line = lines.last_mut().expect("there is always a line");
+        if line.is_empty() || line.chars().count() + part.trim_end().chars().count() <= usize::from(most) {
+            line.push_str(part);
+        } else {
+            lines.push(part.into());
+        }
+    }
+    lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n")
 }
 
 /// A table as text, without spaces at the ends of lines.
@@ -55,4 +91,26 @@ pub fn wrapped(head: &str, text: &str, width: u16, indent: &str) -> String {
         has_word = true;
     }
     lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_breaks_at_blanks_and_after_commas_only() {
+        let setting = "eevdf:base_slice=820us,run_to_parity=on backup-*.nice=18";
+        assert_eq!(folded(setting, 24), "eevdf:base_slice=820us,\nrun_to_parity=on\nbackup-*.nice=18");
+        assert_eq!(folded(setting, 80), setting);
+        assert_eq!(folded("a_setting_longer_than_a_line b", 5), "a_setting_longer_than_a_line\nb");
+        let mut table = new(60);
+        table.set_header(["setting", "a long head of a narrow column", "ratio, 95 % interval"]);
+        let row = |setting: &str| [setting, "8.62 ms", "0.60× 0.59…0.62"].map(String::from).to_vec();
+        add_settings(&mut table, vec![row(setting), row("default")], 60);
+        let text = trimmed(&table);
+        for line in ["eevdf:base_slice=820us,", "run_to_parity=on", "backup-*.nice=18", "default"] {
+            assert!(text.lines().any(|it| it.trim_start().starts_with(line)), "{text}");
+        }
+        assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
+    }
 }

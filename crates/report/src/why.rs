@@ -254,4 +254,16 @@ pub struct Lever {
     pub p99: Option<f64>,
     /// Change of the throughput, as a part of it.
     pub throughput: Option<f64>,
+    /// The 95 % interval of the first change: of runs with the same seeds, with and without.
+    #[serde(default)]
+    pub p99_ci95: Option<[f64; 2]>,
+    /// That of the second.
+    #[serde(default)]
+    pub throughput_ci95: Option<[f64; 2]>,
+    /// True if the 99th percentile is shown to change, in spite of the number of things tried.
+    #[serde(default)]
+    pub is_p99_told: bool,
+    /// True if the throughput is.
+    #[serde(default)]
+    pub is_throughput_told: bool,
 }

@@ -27,7 +27,7 @@ fn main() -> Result<(), Refusal> {
         names.iter().map(|name| open(name, &OpenOptions::default(), &unwatched)).collect::<Result<_, _>>()?;
     println!("{LOAD}, {METRIC}, knobs {}", KNOBS.join(", "));
     for seed in 1..=seeds {
-        let space = Space::of(&KNOBS.map(String::from), works[0].default_contender(None)?)?;
+        let space = Space::of(&KNOBS.map(String::from), works[0].default_contender(None, None)?)?;
         let tuning = Tuning {
             inputs: names.iter().cloned().zip(&works).collect(),
             space: space.clone(),

@@ -29,8 +29,10 @@ impl Compare {
         let reports = inputs.iter().map(|named| self.report_on(named, &policies)).collect::<Result<Vec<_>, _>>()?;
         let result = Suite::of(suite.map_or("", |it| it.name), reports).map_err(Failure::usage)?;
         output::show(output::is_stdout(&outputs.json), &result, |width| result.text(width, outputs.verbosity.quiet));
-        let written = output::write(output::file(&outputs.json), || output::json(&result))?;
-        output::say_written(written.as_slice());
+        let json = output::write(output::file(&outputs.json), || result.json())?;
+        let page = output::write(outputs.html.as_deref(), || result.page(&command_line()))?;
+        let tables = outputs.tables.write(|| std::iter::once(result.costs()))?;
+        output::say_unless_json(&outputs.json, &json.into_iter().chain(page).chain(tables).collect::<Vec<_>>());
         let violations = result.reports.iter().flat_map(|report| &report.policies).flat_map(|it| &it.violations).next();
         match violations {
             Some(v) => Err(Failure::violated(format!("{}: {} Reproduce: {}", v.checker, v.message, v.reproduce))),

@@ -28,6 +28,21 @@ fn unlike_inputs_are_ranked_by_the_geometric_mean_of_their_ratios() {
 }
 
 #[test]
+fn a_suite_has_a_page_and_a_table_of_its_costs() {
+    let here = folder();
+    let words = ["compare", "mixed:duration=300ms", "schbench:duration=300ms", "--each", "-p", "eevdf", "-p", "cfs"];
+    let files = ["--runs", "2", "--html", "s.html", "--csv", "s.csv"];
+    let output = goodness(here.path(), &[&words[..], &files].concat());
+    let said = text(&output.stdout);
+    assert!(said.ends_with("wrote s.html\nwrote s.csv\n"), "{said}{}", text(&output.stderr));
+    let read = |name: &str| std::fs::read_to_string(here.path().join(name)).expect(name);
+    assert!(
+        read("s.csv").starts_with("suite,arm,reference,input,metric,") && read("s.csv").lines().count() == 1 + 2 * 3
+    );
+    assert!(read("s.html").contains("Costs, least first") && !read("s.html").contains("<script"));
+}
+
+#[test]
 fn a_suite_fits_the_screen_and_an_unknown_one_is_refused() {
     let printed = said(&["compare", "--suite", "interactive", "--runs", "2"]);
     assert!(printed.lines().count() <= 23 && printed.lines().all(|line| line.chars().count() <= 80), "{printed}");

@@ -2,7 +2,8 @@
 
 use super::knob::{Knob, Space};
 use super::proposer::Candidate;
-use goodness_report::tune;
+use super::race::MARGIN;
+use goodness_report::tune::{self, Told};
 use goodness_stats::summary::mean;
 
 /// Rounds of backfitting: each takes the effects of the other knobs out. Enough for designs that are nearly balanced.
@@ -11,7 +12,7 @@ const FITS: usize = 30;
 /// Candidates with the logarithm of their ratio to the default.
 type Rows<'a> = [(&'a Candidate, f64)];
 
-/// The effect of each knob of `space`. Levels that differ by a factor of at most 1 + `least` are flat.
+/// The effect of each knob of `space`. Levels that differ by a factor of at most 1 + `least` are not told apart.
 pub(crate) fn effects(space: &Space, rows: &Rows, least: f64) -> Vec<tune::Knob> {
     let mut fitted: Vec<Vec<f64>> = space.knobs.iter().map(|knob| vec![0.0; knob.places()]).collect();
     let logs: Vec<f64> = rows.iter().map(|(_, log)| *log).collect();
@@ -56,8 +57,20 @@ fn told_of(
         let error = deviation * (1.0 / low.1 as f64 + 1.0 / high.1 as f64).sqrt();
         (high.0 - low.0, error)
     });
-    let is_flat = apart.is_none_or(|(apart, error)| apart <= least.ln_1p().max(2.0 * error));
-    tune::Knob { name: knob.name.clone(), levels, effect: apart.map(|(apart, _)| apart.exp()), is_flat }
+    let effect = apart.map(|(apart, _)| apart.exp());
+    tune::Knob::new(&knob.name, levels, (effect, apart.map_or(Told::TooFew, |apart| told(apart, least))))
+}
+
+/// What levels tell that are `apart`, with a standard error, both as logarithms.
+fn told((apart, error): (f64, f64), least: f64) -> Told {
+    let (chance, margin) = (2.0 * error, MARGIN.ln_1p());
+    match apart {
+        _ if apart + chance <= margin => Told::Same,
+        _ if apart <= chance => Told::WithinChance,
+        _ if apart <= margin => Told::Same,
+        _ if apart <= least.ln_1p() => Told::WithinError,
+        _ => Told::Apart,
+    }
 }
 
 /// The place of a candidate's value of a knob; `None` if the knob is as it is.
@@ -89,15 +102,20 @@ mod tests {
             0.5 * slice - 0.4 * parity
         };
         let rows: Vec<(&Candidate, f64)> = first.iter().map(|it| (it, log(it))).collect();
-        let told = effects(&space, &rows, 0.01);
+        let all = effects(&space, &rows, 0.01);
         let near = |knob: usize, effect: f64| {
-            let found = told[knob].effect.unwrap().ln();
-            assert!((found - effect).abs() < 0.02, "{:?}", told[knob]);
+            let found = all[knob].effect.unwrap().ln();
+            assert!((found - effect).abs() < 0.02, "{:?}", all[knob]);
         };
         near(0, 1.0);
         near(2, 0.4);
-        assert_eq!([0, 1, 2].map(|knob| told[knob].is_flat), [false, true, false], "{told:?}");
+        assert_eq!([0, 1, 2].map(|knob| all[knob].is_flat), [false, true, false], "{all:?}");
         assert!(effects(&space, &rows, 2.0).iter().all(|knob| knob.is_flat), "within an error of a factor of three");
+        assert_eq!(told((0.28, 0.1), 0.4), Told::WithinError, "0.90× and 0.68× are no flat knob");
+        assert_eq!(
+            [(0.28, 0.2), (0.28, 0.01), (0.005, 0.001)].map(|it| told(it, 0.1)),
+            [Told::WithinChance, Told::Apart, Told::Same]
+        );
         assert!(effects(&space, &rows[..1], 0.01).iter().all(|knob| knob.effect.is_none()));
     }
 }

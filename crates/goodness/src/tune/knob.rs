@@ -3,6 +3,7 @@
 use crate::contender::Contender;
 use crate::refusal::{Refusal, See};
 use crate::space::Range;
+use crate::spec::{ElevatorSpec, Registry, Spec};
 use goodness_core::Tunable;
 use goodness_core::spelling::suggest;
 
@@ -14,11 +15,47 @@ const MACHINE: [&str; 3] = ["cpus", "hz", "hogs"];
 /// A knob with its values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Knob {
-    /// As typed: `base_slice`, `redis.nice`.
+    /// As typed: `base_slice`, `mq-deadline:read_expire`, `redis.nice`.
     pub name: String,
-    /// True if it is a tunable of the policy; false if it is an edit of tasks, groups or the machine.
-    is_tunable: bool,
+    /// What it sets.
+    of: Owner,
+    /// Its name there: `read_expire`.
+    key: String,
     values: Values,
+}
+
+/// What a knob sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owner {
+    /// A tunable of the policy.
+    Policy,
+    /// A tunable of the elevator.
+    Elevator,
+    /// Tasks, groups or the machine.
+    Edit,
+}
+
+/// The tunables of a policy or an elevator.
+struct Tunables {
+    of: Owner,
+    /// Name of the policy or elevator.
+    name: &'static str,
+    all: &'static [Tunable],
+    see: See,
+}
+
+impl Tunables {
+    /// Those of a contender's policy and elevator.
+    fn of(default: &Contender) -> Vec<Tunables> {
+        let name = default.policy.name;
+        let all = (default.policy.entry().tunables)();
+        let mut both = vec![Tunables { of: Owner::Policy, name, all, see: See::Policies(Some(name)) }];
+        both.extend(default.elevator.iter().map(|ElevatorSpec { name, .. }| {
+            let all = (goodness_elevators::entry(name).expect("a checked name is registered").tunables)();
+            Tunables { of: Owner::Elevator, name, all, see: See::Elevators(Some(name)) }
+        }));
+        both
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -28,24 +65,21 @@ enum Values {
 }
 
 impl Knob {
-    /// A knob as typed: `base_slice=0.3ms..12ms`, `backup.class=normal|batch`, or a tunable alone for all of its range.
-    fn parse(text: &str, tunables: &[Tunable], policy: &'static str) -> Result<Knob, Refusal> {
+    /// A knob as typed: `base_slice=0.3ms..12ms`, `mq-deadline:read_expire=50ms..1s`, `backup.class=normal|batch`, or a
+    /// tunable alone for all of its range.
+    fn parse(text: &str, tunables: &[Tunables]) -> Result<Knob, Refusal> {
         let (name, values) = text.split_once('=').map_or((text, None), |(name, values)| (name, Some(values)));
-        let is_tunable = !name.contains('.') && !MACHINE.contains(&name);
-        let tunable = tunables.iter().find(|it| it.name == name);
-        if is_tunable && tunable.is_none() {
-            let near = suggest(name, tunables.iter().map(|it| it.name).chain(MACHINE));
-            let what = format!("knob \"{text}\": {policy} has no tunable \"{name}\"");
-            let remedy = format!("{near}; knobs of tasks and groups are written TASK.nice=-10..10");
-            return Err(Refusal::usage(what).remedy(remedy).see(See::Policies(Some(policy))));
+        let read = |typed: &str| Values::parse(typed).map_err(|why| wrong(text, &why));
+        if name.contains('.') || MACHINE.contains(&name) {
+            let values = read(values.unwrap_or_default())?;
+            return Ok(Knob { name: name.into(), of: Owner::Edit, key: name.into(), values });
         }
-        let values = match (values, tunable) {
-            (Some(typed), _) => typed.to_string(),
-            (None, Some(tunable)) => tunable.range.replace(" ..= ", "..").replace(" | ", "|"),
-            (None, None) => String::new(),
+        let (of, tunable) = tunable(text, name, tunables)?;
+        let values = match values {
+            Some(typed) => read(typed)?,
+            None => read(&tunable.range.replace(" ..= ", "..").replace(" | ", "|"))?,
         };
-        let values = Values::parse(&values).map_err(|why| wrong(text, &why))?;
-        Ok(Knob { name: name.into(), is_tunable, values })
+        Ok(Knob { name: name.into(), of, key: tunable.name.into(), values })
     }
 
     /// The value at `share`, 0 to 1, of its range or list.
@@ -117,6 +151,33 @@ impl Values {
     }
 }
 
+/// The tunable called `name`, alone or after its policy or elevator and a colon.
+fn tunable(text: &str, name: &str, tunables: &[Tunables]) -> Result<(Owner, &'static Tunable), Refusal> {
+    let (owner, key) = name.split_once(':').map_or((None, name), |(owner, key)| (Some(owner), key));
+    let named: Vec<&Tunables> = tunables.iter().filter(|it| owner.is_none_or(|owner| owner == it.name)).collect();
+    let has = |it: &&Tunables| it.all.iter().find(|tunable| tunable.name == key).map(|tunable| (it.of, tunable));
+    match (&named[..], &named.iter().filter_map(has).collect::<Vec<_>>()[..]) {
+        (_, [one]) => Ok(*one),
+        ([], _) => {
+            let what = format!("knob \"{text}\": \"{}\" is not tuned here", owner.unwrap_or_default());
+            Err(Refusal::usage(what).remedy(suggest(owner.unwrap_or_default(), tunables.iter().map(|it| it.name))))
+        }
+        (named, []) => {
+            let near = suggest(key, named.iter().flat_map(|it| it.all).map(|it| it.name).chain(MACHINE));
+            let owners: Vec<&str> = named.iter().map(|it| it.name).collect();
+            let verb = if owners.len() > 1 { "have" } else { "has" };
+            let what = format!("knob \"{text}\": {} {verb} no tunable \"{key}\"", owners.join(" and "));
+            let remedy = format!("{near}; knobs of tasks and groups are written TASK.nice=-10..10");
+            Err(Refusal::usage(what).remedy(remedy).see(named[0].see))
+        }
+        ([one, other, ..], _) => {
+            let what = format!("knob \"{text}\": {} and {} have a tunable \"{key}\"", one.name, other.name);
+            Err(Refusal::usage(what).remedy(format!("write {}:{text} or {}:{text}", one.name, other.name)))
+        }
+        ([_], _) => unreachable!("one owner has a tunable once"),
+    }
+}
+
 fn wrong(text: &str, why: &str) -> Refusal {
     Refusal::usage(format!("knob \"{text}\": {why}")).remedy(
         "write NAME=LOW..HIGH or NAME=ONE|OTHER: base_slice=0.3ms..12ms, redis.nice=-10..10, x.class=normal|batch",
@@ -141,11 +202,10 @@ impl Space {
         if knobs.is_empty() {
             return Err(Refusal::usage("there is no knob to tune").remedy("name one: base_slice=0.3ms..12ms"));
         }
-        let (entry, name) = (default.policy.entry(), default.policy.name);
-        let parse = |text: &String| Knob::parse(text, (entry.tunables)(), name);
-        let knobs: Vec<Knob> = knobs.iter().map(parse).collect::<Result<_, _>>()?;
-        if let Some((at, twin)) =
-            knobs.iter().enumerate().find(|(at, it)| knobs[..*at].iter().any(|o| o.name == it.name))
+        let tunables = Tunables::of(&default);
+        let knobs: Vec<Knob> = knobs.iter().map(|text| Knob::parse(text, &tunables)).collect::<Result<_, _>>()?;
+        let is_twin = |a: &Knob, b: &Knob| (a.of, &a.key) == (b.of, &b.key);
+        if let Some((at, twin)) = knobs.iter().enumerate().find(|(at, it)| knobs[..*at].iter().any(|o| is_twin(o, it)))
         {
             let what = format!("the knob {} is given twice, the second time as number {}", twin.name, at + 1);
             return Err(Refusal::usage(what).remedy("join its values"));
@@ -166,23 +226,29 @@ impl Space {
     /// # Errors
     /// A value that the knob does not take.
     pub fn contender(&self, values: &[Option<String>]) -> Result<Contender, Refusal> {
-        let set = |is_tunable: bool| {
-            let all = self.knobs.iter().zip(values).filter(move |(knob, _)| knob.is_tunable == is_tunable);
-            all.filter_map(|(knob, value)| Some(format!("{}={}", knob.name, value.as_ref()?)))
+        let set = |of: Owner| {
+            let all = self.knobs.iter().zip(values).filter(move |(knob, _)| knob.of == of);
+            all.filter_map(|(knob, value)| Some(format!("{}={}", knob.key, value.as_ref()?))).collect::<Vec<String>>()
         };
-        let tunables: Vec<String> = set(true).collect();
-        let mut words: Vec<String> = set(false).collect();
-        if !tunables.is_empty() {
-            words.insert(0, format!("{}:{}", self.default.policy.name, tunables.join(",")));
-        }
-        let arm = Contender::arm(&words.join(" "), &self.default.policy)?;
-        Ok(Contender { elevator: self.default.elevator.clone(), ..arm })
+        let Contender { policy, elevator, .. } = &self.default;
+        let policy = with(policy, &set(Owner::Policy))?;
+        let elevator = elevator.as_ref().map(|own| with(own, &set(Owner::Elevator))).transpose()?;
+        let edits = Contender::arm(&set(Owner::Edit).join(" "), &policy)?.edits;
+        Ok(Contender { policy, elevator, edits })
     }
 
     /// Settings of a grid with every combination.
     #[must_use]
     pub fn grid(&self) -> u64 {
         self.knobs.iter().map(Knob::levels).fold(1, u64::saturating_mul)
+    }
+}
+
+/// A policy or an elevator with some of its settings changed.
+fn with<R: Registry + Clone + PartialEq>(own: &Spec<R>, set: &[String]) -> Result<Spec<R>, Refusal> {
+    match set {
+        [] => Ok(own.clone()),
+        _ => Ok(Spec::parse(&format!("{}:{}", own.name, set.join(",")))?.over(own)),
     }
 }
 
@@ -221,6 +287,26 @@ mod tests {
         assert!(why("x.nice=-30..5").contains("-20 to 19"));
         assert!(why("x.clas=normal|batch").contains("class"));
         assert!(space(&["hz=100|250", "hz=300|1000"]).unwrap_err().contains("given twice"));
+        assert!(space(&["eevdf:base_slice", "base_slice"]).unwrap_err().contains("given twice"));
+        assert!(why("rr:timeslice=1ms..2ms").contains("\"rr\" is not tuned here"));
         assert!(space(&[]).unwrap_err().contains("no knob"));
+    }
+
+    #[test]
+    fn knobs_of_policy_and_elevator_mix_and_a_name_that_both_have_is_asked_about() {
+        let default = Contender::parse("eevdf:kernel=6.18+kyber:read_lat=3ms").unwrap();
+        let space = |knobs: &[&str]| {
+            let knobs: Vec<String> = knobs.iter().map(ToString::to_string).collect();
+            Space::of(&knobs, default.clone()).map_err(|why| why.to_string())
+        };
+        let both = space(&["base_slice=1ms..3ms", "write_lat=1ms..20ms", "kyber:kernel"]).unwrap();
+        let of =
+            |values: [Option<&str>; 3]| both.contender(&values.map(|it| it.map(String::from))).unwrap().to_string();
+        assert_eq!(of([None; 3]), "eevdf:kernel=6.18+kyber:read_lat=3ms");
+        assert_eq!(of([None, Some("5ms"), None]), "eevdf:kernel=6.18+kyber:read_lat=3ms,write_lat=5ms");
+        assert_eq!(of([Some("2ms"), None, None]), "eevdf:kernel=6.18,base_slice=2ms+kyber:read_lat=3ms");
+        let why = space(&["kernel"]).unwrap_err();
+        assert!(why.contains("eevdf and kyber have") && why.contains("write eevdf:kernel or kyber:kernel"), "{why}");
+        assert!(space(&["read_late=1ms..2ms"]).unwrap_err().contains("nearest is \"read_lat\""));
     }
 }

@@ -39,7 +39,7 @@ use crate::spread::Spread;
 use crate::work::Work;
 use bench::Bench;
 use goodness_report::model::Fidelity;
-use goodness_report::tune::{Answer, Tuning as Tuned};
+use goodness_report::tune::{Answer, Dropped, Tuning as Tuned};
 use goodness_stats::Confidence;
 use goodness_stats::sequential::Looks;
 pub use knob::{Knob, Space};
@@ -212,7 +212,7 @@ impl Tuning<'_> {
         let proposer = Proposer { space: &self.space, seed: self.seed, first: self.first_candidates(), last: rounds };
         let keep = self.effort.finalists as usize;
         for round in 0..=rounds {
-            let parents: Vec<&Candidate> = search.survivors.iter().map(|it| &search.candidates[*it]).collect();
+            let parents: Vec<&Candidate> = self.parents(search).into_iter().map(|it| &search.candidates[it]).collect();
             let new = proposer.propose(round, &parents, &search.candidates)?;
             if new.is_empty() {
                 break;
@@ -234,6 +234,18 @@ impl Tuning<'_> {
             search.losers.extend(losers);
         }
         Ok(())
+    }
+
+    /// The candidates that new ones are drawn around, the best first: the survivors, and if they are few, those that
+    /// gain too little to win themselves, but may be near one that does. None if nothing survived.
+    fn parents(&self, search: &Search) -> Vec<usize> {
+        let mut parents = search.survivors.clone();
+        if !parents.is_empty() {
+            let small = search.losers.iter().filter(|(_, why)| *why == Dropped::TooSmall).map(|(it, _)| *it);
+            parents.extend(self.rules(search).ranked(&search.table, small.collect()));
+            parents.truncate(self.effort.finalists as usize);
+        }
+        parents
     }
 
     /// The least gain of a candidate that a final score could tell from none, as a factor less 1: the largest error of

@@ -24,8 +24,8 @@ impl Objective {
         Ok(Objective { metric: about(metric) })
     }
 
-    /// What comparisons rank by: what the work asks for, the slowest requests of a recording with requests, or else the
-    /// slowest wake-ups.
+    /// What comparisons rank by: what the work asks for, the slowest requests of a recording with requests, the slowest
+    /// I/O where the elevator is open, or else the slowest wake-ups.
     #[must_use]
     pub fn usual(work: &Work) -> Objective {
         if let Some(asked) = work.details.ranked_by.as_deref().and_then(|metric| Objective::of(metric).ok()) {
@@ -33,7 +33,13 @@ impl Objective {
         }
         let requests = work.recorded.iter().map(|it| it.measured.get("request_latency_p99"));
         let has_requests = requests.into_iter().any(|it| it.value.is_some() && it.samples >= it.about.fewest());
-        Objective { metric: about(if has_requests { "request_latency_p99" } else { "wakeup_latency_p99" }) }
+        Objective {
+            metric: about(match has_requests {
+                true => "request_latency_p99",
+                false if work.source.asks_for_elevator() => "io_latency_p99",
+                false => "wakeup_latency_p99",
+            }),
+        }
     }
 
     /// Less of `metric`, as typed.

@@ -1,9 +1,10 @@
 //! The race that confirms an answer on a real kernel: a file for `goodness race` with the default and the setting.
 
-use crate::apply::scaled_by_cpus;
+use super::Input;
+use crate::apply::{elevators, scaled_by_cpus};
 use crate::contender::Contender;
 use crate::edit::{Change, What};
-use crate::spec::PolicySpec;
+use crate::spec::{ElevatorSpec, PolicySpec};
 use crate::work::Work;
 use goodness_core::{Class, Span};
 use goodness_report::tune::Race;
@@ -50,19 +51,25 @@ const LOADS: [Load; 3] = [
     },
 ];
 
-/// The race of `arm` against `default`, in `metric`; or the reason that there is none.
-pub(crate) fn of(default: &Contender, arm: &Contender, metric: &str, work: &Work) -> Race {
-    match written(default, arm, metric, work) {
+/// The load of a fio job file: the job itself, on a disk whose elevator arms can set.
+const FIO: Load = Load { name: "fio", servers: &[], clients: &[], measures: &["iops", "bandwidth", "io_latency_mean"] };
+
+/// The race of an arm against the default, in `metric`; or the reason that there is none.
+pub(crate) fn of(default_and_arm: [&Contender; 2], metric: &str, input: &Input) -> Race {
+    match written(default_and_arm, metric, input) {
         Ok(file) => Race { file: Some(file), why_not: None },
         Err(why) => Race { file: None, why_not: Some(why) },
     }
 }
 
-fn written(default: &Contender, arm: &Contender, metric: &str, work: &Work) -> Result<String, String> {
-    let names: Vec<&str> = work.recorded.iter().flat_map(|it| it.tasks()).map(|(name, _)| name).collect();
-    let load = LOADS.iter().find(|load| load.servers.iter().any(|server| names.contains(server)));
-    let load = load.or_else(|| LOADS.iter().find(|it| it.servers.is_empty() && it.measures.contains(&metric)));
-    let load = load.ok_or("no load of races is like this work; write one as docs/race.md says")?;
+fn written([default, arm]: [&Contender; 2], metric: &str, (name, work): &Input) -> Result<String, String> {
+    let is_job = name.ends_with(".fio");
+    if !is_job && default.elevator != arm.elevator {
+        return Err("record the disk's load with the setting and without (goodness record --block), and compare the \
+                    recordings (goodness compare --as-arms)"
+            .into());
+    }
+    let load = if is_job { &FIO } else { load(work, metric)? };
     let cpus = work.machine.cpu_count() as u32;
     let (to, mut settings) = of_edits(arm, load)?;
     let mut reference = Vec::new();
@@ -74,6 +81,10 @@ fn written(default: &Contender, arm: &Contender, metric: &str, work: &Work) -> R
         settings.splice(0..0, of_policy(&arm.policy, cpus)?);
         reference.extend(of_policy(&default.policy, cpus)?);
     }
+    if let Some((former, elevator)) = default.elevator.as_ref().zip(arm.elevator.as_ref()).filter(|_| is_job) {
+        reference.push(of_elevator(former)?);
+        settings.push(of_elevator(elevator)?);
+    }
     let label = arm.beside(default);
     let mut text = format!(
         "# Confirms on this machine's kernel what a tuning found: {label}, for {metric}.\n\
@@ -84,9 +95,28 @@ fn written(default: &Contender, arm: &Contender, metric: &str, work: &Work) -> R
         let _ = writeln!(text, "measures = [\"{metric}\"]");
     }
     let _ = writeln!(text, "\n[load]\nuse = \"{}\"", load.name);
+    if is_job {
+        let _ = writeln!(text, "job = {}", quoted(name));
+    }
     write_arm(&mut text, "default", None, &reference);
     write_arm(&mut text, &label, to, &settings);
     Ok(text)
+}
+
+/// The load of races that is most like the work.
+fn load(work: &Work, metric: &str) -> Result<&'static Load, String> {
+    let names: Vec<&str> = work.recorded.iter().flat_map(|it| it.tasks()).map(|(name, _)| name).collect();
+    let load = LOADS.iter().find(|load| load.servers.iter().any(|server| names.contains(server)));
+    let load = load.or_else(|| LOADS.iter().find(|it| it.servers.is_empty() && it.measures.contains(&metric)));
+    load.ok_or_else(|| "no load of races is like this work; write one as docs/race.md says".into())
+}
+
+/// The elevator of an arm, with those of its settings that are not the defaults.
+fn of_elevator(elevator: &ElevatorSpec) -> Result<(&'static str, String), String> {
+    let plain = ElevatorSpec::parse(elevator.name).map_err(|why| why.to_string())?;
+    let files = elevators::settings(&plain, elevator).ok_or_else(|| format!("a race has no setting for {elevator}"))?;
+    let files: String = files.into_iter().map(|(file, value)| format!(", {file} = {value}")).collect();
+    Ok(("elevator", format!("{{ use = \"{}\"{files} }}", elevator.name)))
 }
 
 fn write_arm(text: &mut String, name: &str, to: Option<&str>, settings: &[(&'static str, String)]) {
@@ -181,7 +211,31 @@ mod tests {
         let work = open(input, &OpenOptions::default(), &unwatched).expect("an input");
         let standard = work.standard_policy().expect("a policy");
         let arm = Contender::arm(arm, &standard).expect("an arm");
-        written(&Contender::policy(standard), &arm, metric, &work)
+        written([&Contender::policy(standard), &arm], metric, &(input.into(), &work))
+    }
+
+    #[test]
+    fn a_fio_job_is_its_own_load_and_a_block_trace_has_none() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let job = folder.path().join("job.fio");
+        std::fs::write(&job, "[r]\nrw=randread\nbs=4k\nsize=4m\n").expect("a job");
+        let race = |input: &str, arm: &str| {
+            let work = open(input, &OpenOptions::default(), &unwatched).expect("an input");
+            let [default, arm] = [None, Some(arm)].map(|it| work.default_contender(None, it).expect("a contender"));
+            written([&default, &arm], "iops", &(input.into(), &work))
+        };
+        let text = race(&job.to_string_lossy(), "mq-deadline:read_expire=50ms,fifo_batch=4").expect("a race");
+        let table: toml::Table = toml::from_str(&text).expect("TOML");
+        assert_eq!(table["load"]["job"].as_str(), job.to_str());
+        let elevator = |arm: usize| table["arm"][arm]["elevator"].as_table().expect("a table").clone();
+        assert_eq!((elevator(0)["use"].as_str(), elevator(0).len()), (Some("mq-deadline"), 1));
+        assert_eq!(
+            (elevator(1)["read_expire"].as_integer(), elevator(1)["fifo_batch"].as_integer()),
+            (Some(50), Some(4))
+        );
+        let trace = concat!(env!("CARGO_MANIFEST_DIR"), "/../../recordings/block/d1x8-none.ftrace.zst");
+        let why = race(trace, "bfq").unwrap_err();
+        assert!(why.contains("record --block"), "{why}");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use goodness_core::{
 };
 use goodness_report::every_run::PolicyRuns;
 use goodness_report::model::Input;
+use goodness_report::tune::Told;
 use goodness_stats::compare::{Direction, Settings, Verdict, compare};
 
 /// Hogs and sleepers that are judged, and sparks: they run so little that their nice changes nothing for the others,
@@ -204,4 +205,79 @@ fn of_several_recordings_the_last_is_scored_and_the_others_are_searched() {
     assert_eq!((found.runs.search, found.runs.held_out, found.runs.verified), (4 * 2 * 2, 2 * 3, 3 * 5 - 1));
     let why = Tuning { inputs: inputs(&[0, 1, 0]), ..several }.run(&unwatched).unwrap_err().to_string();
     assert!(why.contains("is the same recording as"), "{why}");
+}
+
+#[test]
+fn new_candidates_are_drawn_near_survivors_and_near_the_best_of_those_that_gain_too_little() {
+    let work = noisy();
+    let tuning = tuning(&work, "lottery:timeslice=2ms", &["spark.nice=-19..19"], METRIC);
+    let mut search = Search::of(&tuning.space);
+    for (candidate, value) in [1.0, 0.7, 0.9, 0.8, 0.6].into_iter().enumerate() {
+        (candidate > 0).then(|| search.table.add());
+        (0..3).for_each(|block| search.table.push(candidate, vec![vec![Some(value + 0.01 * f64::from(block))]]));
+    }
+    search.survivors = vec![1];
+    search.losers = vec![(2, Dropped::TooSmall), (3, Dropped::TooSmall), (4, Dropped::Worse)];
+    assert_eq!(tuning.parents(&search), [1, 3, 2]);
+    search.survivors.clear();
+    assert!(tuning.parents(&search).is_empty(), "where nothing survived, the range is filled again");
+}
+
+/// Four readers beside 128 writes in flight, or one reader alone, on a disk.
+fn on_disk(jobs: &str) -> (tempfile::TempDir, String, Work) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("disk.fio").to_string_lossy().into_owned();
+    let global = "[global]\ndirect=1\nioengine=libaio\ntime_based\nruntime=1s\nsize=1g\nrandrepeat=0\n";
+    std::fs::write(&path, format!("{global}[readers]\nrw=randread\nbs=16k\nthinktime=2ms\n{jobs}")).expect("a job");
+    let options = OpenOptions { device: Some("sata-7200-4tb".into()), ..OpenOptions::default() };
+    let work = open(&path, &options, &unwatched).expect("a job file");
+    (folder, path, work)
+}
+
+const QUEUED: &str = "numjobs=4\n[writers]\nrw=randwrite\nbs=64k\niodepth=128\n";
+
+fn of_elevator<'a>(path: &str, work: &'a Work, elevator: &str, knobs: &[&str]) -> Tuning<'a> {
+    let default = work.default_contender(None, Some(elevator)).expect("an elevator");
+    let knobs: Vec<String> = knobs.iter().map(ToString::to_string).collect();
+    Tuning {
+        inputs: vec![(path.into(), work)],
+        space: Space::of(&knobs, default).expect("a space"),
+        objective: Objective::of("io_read_latency_mean").expect("a metric"),
+        guards: Vec::new(),
+        seed: 1,
+        effort: Effort { candidates: 5, rounds: 1, first: 3, most: 5, finalists: 2, held_out: 6 },
+    }
+}
+
+#[test]
+fn long_batches_of_writes_are_found_to_delay_reads_and_the_answer_ends_with_the_file_to_write() {
+    let (_folder, path, work) = on_disk(QUEUED);
+    let knobs = ["mq-deadline:fifo_batch=1..64", "base_slice=1ms..3ms"];
+    let found = of_elevator(&path, &work, "mq-deadline:fifo_batch=64", &knobs).run(&unwatched).expect("a result");
+    assert_eq!(found.answer, Answer::Found, "{}", found.headline);
+    let best = found.candidates.iter().find(|it| Some(&it.arm) == found.best.as_ref()).expect("the best");
+    let batch: u32 = best.values[0].as_deref().expect("a batch").parse().expect("a number");
+    assert!(batch <= 32 && best.values[1].is_none(), "the slice does nothing and is not set: {}", found.headline);
+    assert!(found.winner().is_some_and(|it| it.ratio.is_some_and(|ratio| ratio < 0.8)), "{}", found.headline);
+    let application = found.application.expect("commands");
+    let file = "/sys/block/DISK/queue/iosched/fifo_batch";
+    assert!(application.apply[0].ends_with(&format!("echo {batch} | sudo tee {file}")), "{application:?}");
+    assert!(application.undo[0].starts_with("sudo cp /run/goodness-DISK-fifo_batch"), "{application:?}");
+    let race = found.race.and_then(|it| it.file).expect("a race");
+    assert!(race.contains(&format!("{{ use = \"mq-deadline\", fifo_batch = {batch} }}")), "{race}");
+}
+
+/// Without a queue no order of it helps; and settings that no request reaches make equal runs.
+#[test]
+fn a_setting_of_an_elevator_without_an_effect_is_left_as_it_is() {
+    let (_folder, path, work) = on_disk("");
+    let alone = of_elevator(&path, &work, "mq-deadline", &["fifo_batch=1..64", "read_expire=10ms..1s"]);
+    let found = alone.run(&unwatched).expect("a result");
+    assert_eq!((found.answer, found.best), (Answer::Nothing, None), "{}", found.headline);
+    let (_folder, path, work) = on_disk(QUEUED);
+    for seed in 1..=3 {
+        let equal = of_elevator(&path, &work, "mq-deadline", &["prio_aging_expire=20s..60s"]);
+        let found = Tuning { seed, ..equal }.run(&unwatched).expect("a result");
+        assert_eq!((found.answer, found.knobs[0].told), (Answer::Nothing, Told::Same), "{}", found.headline);
+    }
 }

@@ -4,6 +4,7 @@ use super::effects::effects;
 use super::race::{DEFAULT, MARGIN, Rules};
 use super::verdict::{Scored, answer, reference};
 use super::{Answer, Candidate, HELD_OUT, Search, Tuned, Tuning, race_file};
+use crate::apply::of_elevator;
 use crate::report::unit_of;
 use crate::spread::Spread;
 use crate::work::Work;
@@ -66,10 +67,11 @@ impl Tuning<'_> {
         tuned.reference = reference(&report, self.objective);
         tuned.best = best.map(|it| finalists[it].arm.clone());
         tuned.application = best.and_then(|it| report.policies[it + 1].application.clone());
-        tuned.race =
-            search.candidates.iter().find(|it| Some(self.arm(it)) == tuned.best).map(|it| {
-                race_file::of(&self.space.default, &it.contender, self.objective.metric.name, self.inputs[0].1)
-            });
+        if let Some(found) = search.candidates.iter().find(|it| Some(self.arm(it)) == tuned.best) {
+            let (default, metric) = (&self.space.default, self.objective.metric.name);
+            tuned.application = tuned.application.take().or_else(|| of_elevator(default, &found.contender));
+            tuned.race = Some(race_file::of([default, &found.contender], metric, &self.inputs[0]));
+        }
         tuned.finalists = finalists;
         tuned.trust = report.trust;
         tuned.notes = report.details.warnings;

@@ -11,12 +11,17 @@ use crate::progress::Watch;
 use crate::refusal::Refusal;
 use crate::simulation::Beside;
 use goodness_core::{Event, LockId, Observer, TaskId, Time};
+use goodness_observe::blame::Of;
 use goodness_report::why::{Lever, LeverKind};
+use goodness_stats::ratio::{Pairing, Ratio};
+use goodness_stats::{Confidence, measured_pairs};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// By how much time is shortened, in percent.
 const STEPS: [u32; 3] = [5, 10, 25];
+/// Runs of each, with the same seeds. A choice: with fewer, intervals are too wide to tell 5 % apart.
+const RUNS: u32 = 6;
 /// Kinds of tasks that are tried: those that use most CPU time. A choice.
 const KINDS: usize = 6;
 /// Locks that are tried, those first for which tasks fall asleep most often, and disks. A choice.
@@ -39,33 +44,99 @@ impl Lesser {
     }
 }
 
-/// Simulates `run` with less of each; what shortens the 99th percentile most comes first, of equals what raises the
-/// throughput.
+/// A run with less of something, or as it is.
+type Job<'a> = (Option<(&'a Lesser, u32)>, u32);
+
+/// The figures of the runs with less of something, or of those as they are: by run.
+struct Figures {
+    p99: Vec<Option<f64>>,
+    rate: Vec<Option<f64>>,
+}
+
+impl Figures {
+    fn of(runs: &[Found]) -> Figures {
+        let p99 = |found: &Found| found.lateness.p99.map(|span| span.0 as f64);
+        let rate = |found: &Found| Some(found.served as f64 / found.length.0.max(1) as f64);
+        Figures { p99: runs.iter().map(p99).collect(), rate: runs.iter().map(rate).collect() }
+    }
+}
+
+/// Simulates `run` and the replications after it with less of each. What is shown to shorten the 99th percentile most
+/// comes first, then what is shown to raise the throughput.
 ///
 /// # Errors
 /// As [`crate::Plan::run`].
-pub(super) fn profile(run: Explained, found: &Found, watch: &Watch) -> Result<Vec<Lever>, Refusal> {
+pub(super) fn profile(run: Explained, of: Of, watch: &Watch) -> Result<Vec<Lever>, Refusal> {
     let lesser = Counted::new(watch, 1).run(|told| lesser(run, told))?;
-    let jobs: Vec<(&Lesser, u32)> = lesser.iter().flat_map(|it| STEPS.map(|step| (it, step))).collect();
-    let question = Question { of: Some(found.of), at: None, worst: 0, checks: 0, profile: false };
-    let levers = each_watched(&jobs, watch, |(it, step), told| {
+    let steps = lesser.iter().flat_map(|it| STEPS.map(|step| Some((it, step))));
+    let jobs: Vec<Job> =
+        std::iter::once(None).chain(steps).flat_map(|it| (0..RUNS).map(move |run| (it, run))).collect();
+    let question = Question { of: Some(of), at: None, worst: 0, checks: 0, profile: false };
+    let found = each_watched(&jobs, watch, |(less, number), told| {
+        let run = Explained { replication: run.replication.saturating_add(*number), ..run };
+        let Some((it, step)) = less else { return run.find(&question, told) };
         let contender = changed(run.contender, &it.edit(100 - step));
-        let less = Explained { contender: &contender, ..run }.find(&question, told)?;
-        let change = |with: f64, without: f64| (with > 0.0).then(|| without / with - 1.0);
-        let p99 = |found: &Found| found.lateness.p99.map(|span| span.0 as f64);
-        let rate = |found: &Found| found.served as f64 / found.length.0.max(1) as f64;
-        Ok(Lever {
-            kind: it.kind,
-            what: it.what.clone(),
-            less: f64::from(*step) / 100.0,
-            p99: p99(found).zip(p99(&less)).and_then(|(with, without)| change(with, without)),
-            throughput: change(rate(found), rate(&less)),
-        })
-    });
-    let mut levers: Vec<Lever> = levers?.into_iter().collect::<Result<_, Refusal>>()?;
-    let [p99, loss] = [|it: &Lever| it.p99.unwrap_or(0.0), |it: &Lever| -it.throughput.unwrap_or(0.0)];
+        Explained { contender: &contender, ..run }.find(&question, told)
+    })?;
+    let found: Vec<Found> = found.into_iter().collect::<Result<_, Refusal>>()?;
+    let all: Vec<Figures> = found.chunks(RUNS as usize).map(Figures::of).collect();
+    let Some((own, less)) = all.split_first() else { return Ok(Vec::new()) };
+    // Each thing is tried for two figures.
+    let level = Confidence::P95.shared_among((2 * lesser.len()).max(1));
+    let levers = lesser.iter().zip(less.chunks(STEPS.len())).flat_map(|(it, less)| levers(it, own, less, level));
+    let mut levers: Vec<Lever> = levers.collect();
+    let p99 = |it: &Lever| it.p99.filter(|_| it.is_p99_told).unwrap_or(0.0);
+    let loss = |it: &Lever| -it.throughput.filter(|_| it.is_throughput_told).unwrap_or(0.0);
     levers.sort_by(|a, b| p99(a).total_cmp(&p99(b)).then(loss(a).total_cmp(&loss(b))));
     Ok(levers)
+}
+
+/// The levers of one thing, by step. A smaller step is shown to change something only where the larger ones are, so
+/// that each thing is one test.
+fn levers(it: &Lesser, own: &Figures, less: &[Figures], level: Confidence) -> Vec<Lever> {
+    let (mut is_p99_told, mut is_throughput_told) = (true, true);
+    let mut levers: Vec<Lever> = STEPS
+        .iter()
+        .zip(less)
+        .rev()
+        .map(|(step, less)| {
+            let (p99, rate) = (ratio(&own.p99, &less.p99), ratio(&own.rate, &less.rate));
+            is_p99_told &= is_told(p99.as_ref(), level);
+            is_throughput_told &= is_told(rate.as_ref(), level);
+            Lever {
+                kind: it.kind,
+                what: it.what.clone(),
+                less: f64::from(*step) / 100.0,
+                p99: change(p99.as_ref()),
+                throughput: change(rate.as_ref()),
+                p99_ci95: interval(p99.as_ref()),
+                throughput_ci95: interval(rate.as_ref()),
+                is_p99_told,
+                is_throughput_told,
+            }
+        })
+        .collect();
+    levers.reverse();
+    levers
+}
+
+/// The ratio of the runs with less to those as they are, paired.
+fn ratio(own: &[Option<f64>], less: &[Option<f64>]) -> Option<Ratio> {
+    let (own, less) = measured_pairs(own, less);
+    Ratio::of_samples(&own, &less, Pairing::Paired)
+}
+
+fn is_told(ratio: Option<&Ratio>, level: Confidence) -> bool {
+    ratio.and_then(|it| it.interval(level)).is_some_and(|it| !it.contains(1.0))
+}
+
+fn change(ratio: Option<&Ratio>) -> Option<f64> {
+    Some(ratio?.estimate? - 1.0)
+}
+
+fn interval(ratio: Option<&Ratio>) -> Option<[f64; 2]> {
+    let interval = ratio?.interval(Confidence::P95)?;
+    Some([interval.low - 1.0, interval.high - 1.0]).filter(|ends| ends.iter().all(|end| end.is_finite()))
 }
 
 /// Everything to try: the kinds of tasks that use most CPU time, the locks for which most sleep, the disks.

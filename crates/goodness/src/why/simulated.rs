@@ -30,9 +30,7 @@ pub fn why_simulated(run: Explained, question: &Question, watch: &Watch) -> Resu
     let suspects = [suspects(&causes, checks), suspects(&locks, LOCKS.min(checks))].concat();
     why.checks = each_watched(&suspects, watch, |part, told| check(run, &found, part, told))?;
     if question.profile {
-        let whole = Question { of: Some(found.of), at: None, ..*question };
-        let whole = Counted::new(watch, 1).run(|told| run.find(&whole, told))?;
-        why.profile = profile(run, &whole, watch)?;
+        why.profile = profile(run, found.of, watch)?;
     }
     Ok(why)
 }

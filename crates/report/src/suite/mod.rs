@@ -3,10 +3,13 @@
 //! Values of unlike works are never pooled: a ratio has no unit, and each is to the reference on its own input, in the
 //! metric that ranks that input.
 
+mod page;
+mod rows;
 mod text;
 
 use crate::figure;
 use crate::model::{Better, PolicyReport, Report, Verdict};
+pub use rows::COSTS;
 use serde::Serialize;
 
 /// Ratios nearer to 1 than this are the same, as in comparisons.
@@ -98,6 +101,15 @@ impl Suite {
         Ok(Suite { schema: "goodness.suite/1", name: name.into(), inputs, arms, reports })
     }
 
+    /// The JSON text with a final newline.
+    ///
+    /// # Panics
+    /// Never: it contains nothing JSON lacks; numbers that are not finite become `null`.
+    #[must_use]
+    pub fn json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("a suite has string keys only") + "\n"
+    }
+
     /// True if a verdict over all inputs is open.
     #[must_use]
     pub fn is_undecided(&self) -> bool {
@@ -152,8 +164,85 @@ fn verdict([low, high]: [f64; 2]) -> Verdict {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use crate::model::{Input, MetricSummary, VsReference};
+    use goodness_core::{Rng, Seed};
+    use goodness_stats::Confidence;
+    use goodness_stats::ratio::{Pairing, Ratio};
+
+    /// Two arms on two inputs: the second arm is twice as good on the one and worse on the other.
+    pub fn suite(name: &str) -> Suite {
+        let report = |name: &str, ratio: f64, verdict: Verdict| {
+            let arm = |label: &str, vs_reference: Option<VsReference>| {
+                let value = Some(1e6 * vs_reference.map_or(1.0, |_| ratio));
+                let (metric, unit) = ("wakeup_latency_p99".into(), "ns".into());
+                let metric = MetricSummary {
+                    name: metric,
+                    unit,
+                    better: Better::Lower,
+                    value,
+                    vs_reference,
+                    ..MetricSummary::default()
+                };
+                let is_reference = vs_reference.is_none();
+                PolicyReport { label: label.into(), is_reference, metrics: vec![metric], ..PolicyReport::default() }
+            };
+            let versus = VsReference { ratio: Some(ratio), ci95: Some([ratio * 0.95, ratio * 1.05]), verdict };
+            let policies = vec![arm("eevdf", None), arm("cfs", Some(versus))];
+            Report { input: Input { name: name.into(), ..Input::default() }, policies, ..Report::default() }
+        };
+        let reports = vec![report(name, 0.5, Verdict::Better), report("b", 1.2, Verdict::Worse)];
+        Suite::of("server", reports).expect("equal arms")
+    }
+
+    /// A draw around 0 with variance 1 (Irwin and Hall).
+    fn drawn(random: &mut Rng) -> f64 {
+        (0..12).map(|_| random.below(1 << 20) as f64 / (1u64 << 20) as f64).sum::<f64>() - 6.0
+    }
+
+    /// Suites of two arms that are equal, on inputs of unlike scales whose errors are the same (`shared` = 1) or have
+    /// nothing in common (0), of which an arm is called better or worse. If `is_narrow`, by the interval that takes the
+    /// errors to be independent.
+    fn called_different(suites: u64, shared: f64, is_narrow: bool) -> u32 {
+        const INPUTS: usize = 3;
+        let of_one = |seed: u64| {
+            let mut random = Seed(seed).stream("suite", 0).rng();
+            let mut runs = vec![(Vec::new(), Vec::new()); INPUTS];
+            for _ in 0..10 {
+                let common = drawn(&mut random);
+                for (place, (reference, arm)) in runs.iter_mut().enumerate() {
+                    let own = shared * common + (1.0 - shared * shared).sqrt() * drawn(&mut random);
+                    let scale = 10f64.powi(3 * place as i32);
+                    reference.push(scale);
+                    arm.push(scale * (0.2 * own).exp());
+                }
+            }
+            let cost = |(reference, arm): &(Vec<f64>, Vec<f64>)| {
+                let ratio = Ratio::of_samples(reference, arm, Pairing::Paired).expect("runs");
+                let ends = ratio.interval(Confidence::P95).expect("an interval");
+                measured(ratio.estimate.expect("a ratio"), [ends.low, ends.high])
+            };
+            let on: Vec<Cost> = runs.iter().map(cost).collect();
+            let mut all = overall(&on, &trusted(INPUTS));
+            if let Some((ratio, ends)) = all.ratio.zip(all.ci95).filter(|_| is_narrow) {
+                let narrow = |end: f64| ratio * (end / ratio).powf((INPUTS as f64).sqrt().recip());
+                all.verdict = verdict(ends.map(narrow));
+            }
+            matches!(all.verdict, Verdict::Better | Verdict::Worse)
+        };
+        (0..suites).map(|seed| u32::from(of_one(seed))).sum()
+    }
+
+    /// 5 % of 1 000 are 50, with a standard error of 7. The control: an interval for independent errors.
+    #[test]
+    fn equal_arms_are_called_different_in_at_most_one_suite_of_twenty_whatever_the_errors_share() {
+        let [same, apart] = [1.0, 0.0].map(|shared| called_different(1_000, shared, false));
+        assert!((36..=64).contains(&same), "errors that go together: {same} of 1000");
+        assert!(apart < 25, "errors that do not: {apart} of 1000");
+        let control = called_different(1_000, 1.0, true);
+        assert!(control > 150, "the control: {control} of 1000");
+    }
 
     fn trusted(count: usize) -> Vec<SuiteInput> {
         vec![SuiteInput { name: "x".into(), metric: None, is_trusted: true }; count]

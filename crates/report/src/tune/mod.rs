@@ -1,11 +1,13 @@
 //! The result of a tuning, in the order of the schema `goodness.tune/1`: fields are added, never renamed or moved.
 
 mod headline;
+mod knob;
 mod page;
 mod rows;
 mod text;
 
 use crate::model::{Application, Better, Build, MachineSummary, Trust, TrustVerdict};
+pub use knob::{Knob, Level, Told};
 pub use page::render as page;
 pub use rows::{CANDIDATES, candidates};
 use serde::Serialize;
@@ -26,7 +28,8 @@ pub struct Tuning {
     pub headline: String,
     /// The answer.
     pub answer: Answer,
-    /// The setting to take, if one is better than the default: an arm, as `goodness compare --arm` reads it.
+    /// The setting to take, if one is better than the default: an arm, as `goodness compare --arm` reads it, or an
+    /// elevator, as `--elevator` does.
     pub best: Option<String>,
     /// Inputs that candidates were searched on.
     pub searched: Vec<String>,
@@ -188,32 +191,6 @@ pub enum Kept {
     No,
 }
 
-/// Effect of a knob on the objective: all else equal, in the first round.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Knob {
-    /// Its name.
-    pub name: String,
-    /// Its values: of a range its thirds.
-    pub levels: Vec<Level>,
-    /// The largest value of the objective over the smallest, among the levels. `None` if fewer than two were run.
-    pub effect: Option<f64>,
-    /// True if the levels differ by less than the margin, the error of the prediction, or twice their standard error.
-    pub is_flat: bool,
-}
-
-/// One level of a knob.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Level {
-    /// Its values.
-    pub values: String,
-    /// Candidates that had it.
-    pub candidates: usize,
-    /// The objective over the default's: geometric mean, with the effects of the other knobs taken out.
-    pub ratio: Option<f64>,
-}
-
 /// A candidate of the search.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -335,9 +312,9 @@ pub(crate) mod tests {
         }
     }
 
-    fn knob(name: &str, levels: [(&str, f64); 2], effect: f64, is_flat: bool) -> Knob {
+    fn knob(name: &str, levels: [(&str, f64); 2], effect: f64, told: Told) -> Knob {
         let level = |(values, ratio): (&str, f64)| Level { values: values.into(), candidates: 4, ratio: Some(ratio) };
-        Knob { name: name.into(), levels: levels.map(level).to_vec(), effect: Some(effect), is_flat }
+        Knob::new(name, levels.map(level).to_vec(), (Some(effect), told))
     }
 
     /// A tuning of two knobs that found a better setting.
@@ -365,8 +342,8 @@ pub(crate) mod tests {
             reference: Score { value: Some(14e6), ci95: Some([13.5e6, 14.6e6]) },
             finalists: vec![finalist],
             knobs: vec![
-                knob("base_slice", [("300us..1ms", 0.6), ("1ms..12ms", 1.5)], 2.5, false),
-                knob("redis.nice", [("-10..0", 1.0), ("0..10", 1.001)], 1.001, true),
+                knob("base_slice", [("300us..1ms", 0.6), ("1ms..12ms", 1.5)], 2.5, Told::Apart),
+                knob("redis.nice", [("-10..0", 1.0), ("0..10", 1.001)], 1.001, Told::Same),
             ],
             candidates: vec![
                 candidate("base", [None, None], 1.0, None),
@@ -385,6 +362,7 @@ pub(crate) mod tests {
         let mut tuning = found();
         (tuning.answer, tuning.best, tuning.error) = (Answer::Nothing, None, Some(0.12));
         tuning.finalists[0].standing = Standing::BelowError;
+        tuning.knobs[0].told = Told::WithinError;
         tuning.headline = tuning.worded();
         tuning
     }

@@ -85,10 +85,7 @@ fn knobs(tuning: &Tuning, page: &mut Shell) {
         let row =
             |it: &super::Level| vec![Cell::text(&it.values), Cell::number(&it.ratio.map_or_else(String::new, change))];
         let rows: Vec<Vec<Cell>> = knob.levels.iter().map(row).collect();
-        let effect = match knob.is_flat {
-            true => "It makes no difference: the metric is flat over its values.".into(),
-            false => format!("The best and the worst of its values differ by {}.", figure::ratio(knob.effect)),
-        };
+        let effect = format!("The effect of its values: {}.", knob.worded(tuning.error));
         let drawn = chart_of(tuning, place).map(|chart| shell::chart(&chart)).unwrap_or_default();
         let table = shell::table(
             &format!("Values of {} against the default, in the search", knob.name),

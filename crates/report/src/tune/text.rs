@@ -1,8 +1,8 @@
 //! A tuning for the terminal: the answer, the finalists, the knobs, what it cost, and the commands.
 
-use super::{Answer, Kept, Knob, Score, Tuning};
+use super::{Answer, Candidate, Finalist, Kept, Knob, Score, Tuning};
 use crate::figure::{self, printable};
-use crate::table::{align_right, keep_whole, new, trimmed, wrapped};
+use crate::table::{add_settings, align_right, keep_whole, new, trimmed, wrapped};
 use goodness_observe::title;
 use std::fmt::Write;
 
@@ -41,6 +41,17 @@ impl Tuning {
         [lines("Apply:  ", &application.apply), lines("Undo:   ", &application.undo)].concat().join("\n")
     }
 
+    /// The way to confirm the answer: the command, if `file` has the race, or the reason that there is none.
+    #[must_use]
+    pub fn confirmation(&self, file: Option<&str>, width: u16) -> Option<String> {
+        let race = self.race.as_ref()?;
+        Some(match (&race.why_not, file) {
+            (Some(why), _) => wrapped("Confirm: ", &format!("by hand; {why}"), width, "  "),
+            (None, Some(file)) => format!("Confirm: sudo goodness race {file}"),
+            (None, None) => "Confirm: add --race FILE.toml, then goodness race FILE.toml".into(),
+        })
+    }
+
     /// The default in tables: `default (eevdf:kernel=6.18)`.
     #[must_use]
     pub fn default_label(&self) -> String {
@@ -68,13 +79,14 @@ fn finalists(tuning: &Tuning, width: u16) -> String {
     let heads = ["setting", metric.as_str(), "ratio, 95 % interval", "result"].map(String::from);
     table.set_header(heads.into_iter().chain(tuning.guards.iter().map(|guard| printable(guard))));
     let value = |score: &Score| figure::show(score.value, &tuning.objective.unit);
-    for it in &tuning.finalists {
+    let row = |it: &Finalist| {
         let ratio = it.ratio_ci95.map_or_else(String::new, |ends| format!(" {}", figure::ratio_interval(ends)));
         let row = [printable(&it.arm), value(&it.score), figure::ratio(it.ratio) + &ratio, it.standing.name().into()];
         let guards = it.guards.iter().map(|kept| Tuning::guard_word(*kept).to_string());
-        table.add_row(row.into_iter().chain(guards));
-    }
-    table.add_row(["default".to_string(), value(&tuning.reference), String::new(), "reference".into()]);
+        row.into_iter().chain(guards).collect()
+    };
+    let reference = vec!["default".to_string(), value(&tuning.reference), String::new(), "reference".into()];
+    add_settings(&mut table, tuning.finalists.iter().map(row).chain([reference]).collect(), width);
     align_right(&mut table, [1]);
     keep_whole(&mut table, &[1, 2, 3], width / 3);
     let mut text = trimmed(&table);
@@ -88,22 +100,21 @@ fn finalists(tuning: &Tuning, width: u16) -> String {
 }
 
 fn knobs(tuning: &Tuning, width: u16) -> String {
-    let mut lines: Vec<String> = tuning.knobs.iter().take(KNOBS_SHOWN).map(|knob| line(knob, width)).collect();
+    let mut lines: Vec<String> =
+        tuning.knobs.iter().take(KNOBS_SHOWN).map(|it| line(it, tuning.error, width)).collect();
     if let Some(more) = tuning.knobs.len().checked_sub(KNOBS_SHOWN).filter(|more| *more > 0) {
         lines.push(format!("{more} more knobs in the JSON and the page"));
     }
     lines.join("\n")
 }
 
-/// `base_slice: 2.7× between 0.98× at 300us..1ms, 1.4× at 1ms..3.5ms, 2.6× at 3.5ms..12ms`.
-fn line(knob: &Knob, width: u16) -> String {
-    let name = printable(&knob.name);
-    let Some(effect) = knob.effect else { return format!("{name}: too few candidates to tell its effect") };
+/// `base_slice: 2.7× between the best and the worst values; 0.98× at 300us..1ms, 1.4× at 1ms..3.5ms`.
+fn line(knob: &Knob, error: Option<f64>, width: u16) -> String {
     let at = knob.levels.iter().filter(|it| it.ratio.is_some());
     let levels: Vec<String> =
         at.map(|it| format!("{} at {}", figure::ratio(it.ratio), printable(&it.values))).collect();
-    let head = if knob.is_flat { "flat".to_string() } else { format!("{} apart", figure::ratio(Some(effect))) };
-    wrapped("", &format!("{name} {head}: {}", levels.join(", ")), width, "  ")
+    let levels = if levels.len() > 1 { format!("; {}", levels.join(", ")) } else { String::new() };
+    wrapped("", &format!("{}: {}{levels}", printable(&knob.name), knob.worded(error)), width, "  ")
 }
 
 /// Runs spent, and those of a grid.
@@ -124,18 +135,15 @@ fn cost(tuning: &Tuning) -> String {
 
 fn candidates(tuning: &Tuning, width: u16) -> String {
     let mut table = new(width);
-    table.set_header(["round", "runs", "ratio, 95 %", "setting", "dropped"]);
-    for it in tuning.candidates.iter().take(CANDIDATES_SHOWN) {
+    table.set_header(["setting", "round", "runs", "ratio, 95 %", "dropped"]);
+    let row = |it: &Candidate| {
         let ratio = it.ratio_ci95.map_or_else(String::new, |ends| format!(" {}", figure::ratio_interval(ends)));
-        table.add_row([
-            it.round.to_string(),
-            it.runs.to_string(),
-            figure::ratio(it.ratio) + &ratio,
-            printable(&it.arm),
-            it.dropped.map_or("", |why| why.name()).into(),
-        ]);
-    }
-    align_right(&mut table, [0, 1]);
+        let ratio = figure::ratio(it.ratio) + &ratio;
+        let why = it.dropped.map_or("", |why| why.name());
+        vec![printable(&it.arm), it.round.to_string(), it.runs.to_string(), ratio, why.into()]
+    };
+    add_settings(&mut table, tuning.candidates.iter().take(CANDIDATES_SHOWN).map(row).collect(), width);
+    align_right(&mut table, [1, 2]);
     let mut text = format!("Candidates of the search\n{}", trimmed(&table));
     if let Some(more) = tuning.candidates.len().checked_sub(CANDIDATES_SHOWN).filter(|more| *more > 0) {
         let _ = write!(text, "\n{more} more candidates in the JSON");
@@ -171,7 +179,7 @@ mod tests {
             first.starts_with("base_slice=700us cuts p99 wake-up latency from 14 ms (eevdf:base_slice=3ms) to"),
             "{text}"
         );
-        assert!(text.contains("Apply:  echo") && text.contains("redis.nice flat"), "{text}");
+        assert!(text.contains("Apply:  echo") && text.contains("redis.nice: no difference"), "{text}");
     }
 
     #[test]
@@ -179,6 +187,10 @@ mod tests {
         let text = render(&nothing(), 80, false);
         assert!(text.starts_with("Keep the default, "), "{text}");
         assert!(!text.contains("Apply:"), "{text}");
+        assert!(
+            text.contains("base_slice: not told apart, within the error of the prediction (12 %); 0.60× at"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The answer as one self-contained page: what the slowest were spent on, the checks, then the worst one by one.
 
 use super::headline::{figures, headline, mood, slowest, trust};
-use super::words::{Joined, began, joined, lesser, link, moment, part, signed, who};
+use super::words::{Joined, began, joined, lesser, link, moment, part, who, with_interval};
 use super::{Check, Latency, LockPart, Part, Tail, Why, picture};
 use crate::figure::{self, printable};
 use crate::rule::in_general;
@@ -117,12 +117,13 @@ fn levers(why: &Why) -> String {
         vec![
             Cell::text(&lesser(it)),
             Cell::number(&figure::percent(Some(it.less))),
-            Cell::number(&signed(it.p99)),
-            Cell::number(&signed(it.throughput)),
+            Cell::number(&with_interval(it.p99, it.p99_ci95)),
+            Cell::number(&with_interval(it.throughput, it.throughput_ci95)),
+            Cell::text(if it.is_p99_told || it.is_throughput_told { "yes" } else { "no" }),
         ]
     };
     let rows: Vec<Vec<Cell>> = why.profile.iter().map(row).collect();
-    let heads = ["less of", "by", "p99 changes by", "throughput changes by"];
+    let heads = ["less of", "by", "p99 changes by, 95 %", "throughput changes by, 95 %", "change is shown"];
     shell::table("Simulated with less of one thing, best first", &heads, &rows)
 }
 
@@ -261,6 +262,10 @@ mod tests {
                 less: 0.1,
                 p99: Some(-0.2),
                 throughput: None,
+                p99_ci95: Some([-0.3, -0.1]),
+                throughput_ci95: None,
+                is_p99_told: true,
+                is_throughput_told: false,
             }],
             notes: vec![HOSTILE.into()],
         }

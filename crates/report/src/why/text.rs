@@ -1,9 +1,10 @@
 //! The answer for a terminal: the main cause first.
 
 use super::headline::{figures, headline, slowest};
-use super::words::{Joined, began, joined, lesser, link, moment, part, signed, who};
-use super::{Check, Why};
+use super::words::{Joined, began, joined, lesser, link, moment, part, who, with_interval};
+use super::{Check, Lever, Why};
 use crate::{figure, table};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// Parts of the sum that are shown without `-v`. A choice: the answer fits a terminal of 24 lines.
@@ -23,7 +24,7 @@ pub fn text(why: &Why, width: u16, is_long: bool) -> String {
     let _ = writeln!(out, "{}", table::wrapped("", &figures(why), width, "  "));
     sums(why, width, is_long, &mut out);
     checks(&why.checks, width, &mut out);
-    levers(why, &mut out);
+    levers(why, width, &mut out);
     worst(why, width, is_long, &mut out);
     for note in &why.notes {
         let _ = writeln!(out, "{}", table::wrapped("note: ", &figure::printable(note), width, "  "));
@@ -80,19 +81,27 @@ fn checks(checks: &[Check], width: u16, out: &mut String) {
     }
 }
 
-fn levers(why: &Why, out: &mut String) {
-    if why.profile.is_empty() {
-        return;
+/// The levers that are shown to move something, best first, and the names of the others.
+fn levers(why: &Why, width: u16, out: &mut String) {
+    let is_told = |it: &&Lever| it.is_p99_told || it.is_throughput_told;
+    let told: Vec<&Lever> = why.profile.iter().filter(is_told).collect();
+    if !told.is_empty() {
+        let _ = writeln!(out, "\n  {:<28} {:>5} {:>20}  {:>20}", "less of", "by", "p99, 95 %", "throughput, 95 %");
     }
-    let _ = writeln!(out, "\n  less of                                  by        p99  throughput");
-    for lever in &why.profile {
+    for lever in &told {
+        let (less, by) = (lesser(lever), figure::percent(Some(lever.less)));
+        let p99 = with_interval(lever.p99, lever.p99_ci95);
+        let throughput = with_interval(lever.throughput, lever.throughput_ci95);
+        let _ = writeln!(out, "  {less:<28} {by:>5} {p99:>20}  {throughput:>20}");
+    }
+    let names: BTreeSet<String> = told.iter().map(|it| lesser(it)).collect();
+    let others: BTreeSet<String> = why.profile.iter().map(lesser).filter(|it| !names.contains(it)).collect();
+    if !others.is_empty() {
+        let others = others.into_iter().collect::<Vec<_>>().join(", ");
         let _ = writeln!(
             out,
-            "  {:<37} {:>5} {:>10}  {:>10}",
-            lesser(lever),
-            figure::percent(Some(lever.less)),
-            signed(lever.p99),
-            signed(lever.throughput)
+            "\n{}",
+            table::wrapped("  less of these is not shown to change anything: ", &others, width, "    ")
         );
     }
 }

@@ -126,6 +126,12 @@ pub(super) fn lesser(lever: &Lever) -> String {
     }
 }
 
+/// A change with its 95 % interval: `-48.9 % (-52…-45)`.
+pub(super) fn with_interval(change: Option<f64>, ends: Option<[f64; 2]>) -> String {
+    let ends = ends.filter(|[low, high]| low < high).map(|ends| ends.map(|end| format!("{:+.0}", 100.0 * end)));
+    signed(change) + &ends.map_or_else(String::new, |[low, high]| format!(" ({low}…{high})"))
+}
+
 /// A change with its sign.
 pub(super) fn signed(change: Option<f64>) -> String {
     match change {

@@ -81,8 +81,12 @@ impl Gathered {
     pub fn finish(&self, job: &mut FioJob) -> Result<(), String> {
         let files = job.files.len() as u64;
         if let Some(bytes) = self.file_size {
+            // Shares are of the file, not of the disk that it is on, and the job's part ends with it.
+            let [offset, increment] = [job.offset, job.offset_increment].map(|it| it.of(bytes));
+            (job.offset, job.offset_increment) = (Amount::Bytes(offset), Amount::Bytes(increment));
             let all = bytes.saturating_mul(files);
-            job.size = Some(Amount::Bytes(job.size.map_or(all, |size| size.of(all).min(all))));
+            let asked = job.size.map_or(all, |size| size.of(all));
+            job.size = Some(Amount::Bytes(asked.min(bytes.saturating_sub(offset).saturating_mul(files))));
         }
         if self.fill_device {
             job.size = None;

@@ -153,6 +153,9 @@ fn a_sequential_job_leaves_gaps_between_zones_and_does_not_align() {
 fn a_share_of_the_size_is_one_of_the_files() {
     assert_eq!(ios("bs=4k\nfilesize=4m\nsize=50%", 1 << 30).len(), 512);
     assert_eq!(ios("bs=4k\nfilesize=64k\nsize=50%\nnrfiles=2", 1 << 30).len(), 16);
+    assert_eq!(places("bs=4k\nfilesize=16k\noffset=50%", 1 << 30), [8192, 12288], "so is the offset");
+    assert_eq!(places("bs=4k\nfilesize=16k\noffset=12k\nsize=8k", 1 << 30), [12288], "and there the file ends");
+    assert_eq!(places("bs=4k\nsize=8k\noffset=50%", 1 << 20), [524_288, 528_384], "without a file's size: the disk");
 }
 
 #[test]

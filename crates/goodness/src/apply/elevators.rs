@@ -1,0 +1,148 @@
+//! The files that set an elevator of a real disk, and the commands that write them.
+
+use crate::spec::ElevatorSpec;
+use goodness_core::Span;
+use goodness_report::model::Application;
+
+/// Elevators of current kernels.
+const ELEVATORS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
+/// Milliseconds and shorter units, in ns.
+const MS: Step = Step::Time(1_000_000);
+const US: Step = Step::Time(1_000);
+const NS: Step = Step::Time(1);
+
+/// The form of a value in its file.
+#[derive(Clone, Copy)]
+enum Step {
+    /// A time in whole steps of so many ns.
+    Time(u64),
+    /// A number as it is.
+    Number,
+    /// 1 or 0.
+    Switch,
+}
+
+/// Tunables with the file that sets each, in `/sys/block/DISK/queue/iosched`: Linux 6.18, `block/mq-deadline.c`,
+/// `kyber-iosched.c`, `bfq-iosched.c`.
+const FILES: [(&str, &str, &str, Step); 18] = [
+    ("mq-deadline", "read_expire", "read_expire", MS),
+    ("mq-deadline", "write_expire", "write_expire", MS),
+    ("mq-deadline", "writes_starved", "writes_starved", Step::Number),
+    ("mq-deadline", "fifo_batch", "fifo_batch", Step::Number),
+    ("mq-deadline", "front_merges", "front_merges", Step::Switch),
+    ("mq-deadline", "prio_aging_expire", "prio_aging_expire", MS),
+    ("mq-deadline", "async_depth", "async_depth", Step::Number),
+    ("kyber", "read_lat", "read_lat_nsec", NS),
+    ("kyber", "write_lat", "write_lat_nsec", NS),
+    ("bfq", "slice_idle", "slice_idle_us", US),
+    ("bfq", "timeout_sync", "timeout_sync", MS),
+    ("bfq", "max_budget", "max_budget", Step::Number),
+    ("bfq", "fifo_expire_sync", "fifo_expire_sync", MS),
+    ("bfq", "fifo_expire_async", "fifo_expire_async", MS),
+    ("bfq", "back_seek_max", "back_seek_max", Step::Number),
+    ("bfq", "back_seek_penalty", "back_seek_penalty", Step::Number),
+    ("bfq", "low_latency", "low_latency", Step::Switch),
+    ("bfq", "strict_guarantees", "strict_guarantees", Step::Switch),
+];
+
+/// Adds the commands that make `elevator` of `former`. `None` if a current kernel has no such elevator or setting.
+pub(super) fn commands(former: &ElevatorSpec, elevator: &ElevatorSpec, commands: &mut Application) -> Option<()> {
+    if !ELEVATORS.contains(&elevator.name) || !ELEVATORS.contains(&former.name) {
+        return None;
+    }
+    if former.name == elevator.name {
+        return settings(former, elevator)?.into_iter().try_for_each(|(file, value)| {
+            let (path, kept) = (path(file), format!("/run/goodness-DISK-{file}"));
+            // A value that was kept before is the original one.
+            let apply = format!("[ -e {kept} ] || sudo cp {path} {kept}; {}", write(value, file));
+            commands.add(apply, format!("sudo cp {kept} {path} && sudo rm {kept}"));
+            Some(())
+        });
+    }
+    let switch = |to: &ElevatorSpec| -> Option<Vec<String>> {
+        let scheduler = format!("echo {} | sudo tee /sys/block/DISK/queue/scheduler", to.name);
+        let written = settings(&ElevatorSpec::parse(to.name).ok()?, to)?;
+        Some(std::iter::once(scheduler).chain(written.into_iter().map(|(file, value)| write(value, file))).collect())
+    };
+    commands.add(switch(elevator)?.join("; "), switch(former)?.join("; "));
+    Some(())
+}
+
+/// The files that differ between two settings of one elevator, with the values of the second.
+pub(crate) fn settings(former: &ElevatorSpec, elevator: &ElevatorSpec) -> Option<Vec<(&'static str, u64)>> {
+    let (old, new) = (former.values().ok()?, elevator.values().ok()?);
+    let changed = new.iter().filter(|value| !old.contains(value));
+    changed.map(|(tunable, value)| in_file(elevator.name, tunable, value)).collect()
+}
+
+/// The file of a tunable, and a value of it as that file has it: times in whole steps, at least one unless they are 0.
+fn in_file(elevator: &str, tunable: &str, value: &str) -> Option<(&'static str, u64)> {
+    let (_, _, file, step) = FILES.iter().find(|(of, name, ..)| *of == elevator && *name == tunable)?;
+    let value = match step {
+        Step::Number => value.parse().ok()?,
+        Step::Switch => u64::from(value == "on"),
+        Step::Time(step) => {
+            let Span(time) = Span::parse(value).ok()?;
+            time.saturating_add(step / 2).checked_div(*step)?.max(u64::from(time > 0))
+        }
+    };
+    Some((file, value))
+}
+
+fn path(file: &str) -> String {
+    format!("/sys/block/DISK/queue/iosched/{file}")
+}
+
+fn write(value: u64, file: &str) -> String {
+    format!("echo {value} | sudo tee {}", path(file))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(former: &str, elevator: &str) -> Option<(String, String)> {
+        let [former, elevator] = [former, elevator].map(|text| ElevatorSpec::parse(text).unwrap());
+        let mut all = Application::default();
+        commands(&former, &elevator, &mut all)?;
+        Some((all.apply.join("\n"), all.undo.join("\n")))
+    }
+
+    #[test]
+    fn a_setting_is_written_to_its_file_in_the_unit_of_the_file_and_the_former_value_is_kept() {
+        let (apply, undo) = of("mq-deadline", "mq-deadline:read_expire=50ms").unwrap();
+        let (file, kept) = ("/sys/block/DISK/queue/iosched/read_expire", "/run/goodness-DISK-read_expire");
+        assert_eq!(apply, format!("[ -e {kept} ] || sudo cp {file} {kept}; echo 50 | sudo tee {file}"));
+        assert_eq!(undo, format!("sudo cp {kept} {file} && sudo rm {kept}"));
+        let has = |text: &str, part: &str| {
+            let apply = of(text.split(':').next().unwrap(), text).unwrap().0;
+            assert!(apply.contains(part), "{apply}");
+        };
+        has("kyber:read_lat=2500us", "echo 2500000 | sudo tee /sys/block/DISK/queue/iosched/read_lat_nsec");
+        has("bfq:slice_idle=2ms", "echo 2000 | sudo tee /sys/block/DISK/queue/iosched/slice_idle_us");
+        has("bfq:low_latency=off", "echo 0 | sudo tee /sys/block/DISK/queue/iosched/low_latency");
+        has("mq-deadline:read_expire=10us", "echo 1 |");
+    }
+
+    #[test]
+    fn another_elevator_is_set_before_its_settings_and_the_former_comes_back_with_its_own() {
+        let (apply, undo) = of("mq-deadline:fifo_batch=4", "bfq:back_seek_penalty=3").unwrap();
+        let at = "/sys/block/DISK/queue";
+        let both = |name: &str, value: u64, file: &str| {
+            format!("echo {name} | sudo tee {at}/scheduler; echo {value} | sudo tee {at}/iosched/{file}")
+        };
+        assert_eq!((apply, undo), (both("bfq", 3, "back_seek_penalty"), both("mq-deadline", 4, "fifo_batch")));
+        assert_eq!(of("cfq", "bfq"), None, "no current kernel has cfq");
+        assert_eq!(of("bfq", "bfq:stable_merge=off"), None, "no file sets it");
+        assert_eq!(of("kyber", "kyber:kernel=4.12"), None);
+    }
+
+    /// Names that a policy or an elevator of the simulator does not have would never be written.
+    #[test]
+    fn every_file_is_that_of_a_tunable() {
+        for (elevator, tunable, ..) in FILES {
+            let all = ElevatorSpec::parse(elevator).unwrap().values().unwrap();
+            assert!(all.iter().any(|(name, _)| *name == tunable), "{elevator}:{tunable}");
+        }
+    }
+}
