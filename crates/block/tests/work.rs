@@ -48,8 +48,12 @@ fn all_but_none_work_under_a_lock_and_kyber_under_one_for_each_hardware_queue() 
         locks.dedup();
         match name {
             "none" => assert_eq!((locks, queued, effort), (vec![], 0, 0)),
-            "kyber" => assert!(locks == [0, 1] && queued == 2 * EACH && effort > 2 * EACH, "{locks:?} {queued} {effort}"),
-            _ => assert!(locks == [0] && queued == 2 * EACH && effort > 2 * EACH, "{name}: {locks:?} {queued} {effort}"),
+            "kyber" => {
+                assert!(locks == [0, 1] && queued == 2 * EACH && effort > 2 * EACH, "{locks:?} {queued} {effort}")
+            }
+            _ => {
+                assert!(locks == [0] && queued == 2 * EACH && effort > 2 * EACH, "{name}: {locks:?} {queued} {effort}")
+            }
         }
     }
 }

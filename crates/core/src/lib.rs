@@ -56,8 +56,8 @@ pub use cpu_stat::CpuStat;
 pub use device::{Device, DeviceFacts, DeviceSample, Service};
 pub use effort::{Effort, EffortMeter};
 pub use elevator::{
-    Allocate, Elevator, ElevatorAbout, ElevatorEntry, IoContext, Layer, MadeElevator, Merges, QueueLock, RegisteredElevator,
-    Run, Side,
+    Allocate, Elevator, ElevatorAbout, ElevatorEntry, IoContext, Layer, MadeElevator, Merges, QueueLock,
+    RegisteredElevator, Run, Side,
 };
 pub use event::{Event, IoEvent, IoStage, Observer, Off, Overhead, WakeSource};
 pub use group::{Group, GroupId, Groups, Quota};

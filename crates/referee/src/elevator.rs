@@ -2,8 +2,8 @@
 
 use crate::Refusal;
 use goodness_core::{
-    Allocate, EffortMeter, Elevator, ElevatorAbout, HwQueue, Io, IoContext, MadeElevator, Merges, QueueFacts, QueueLock, Request, RequestId,
-    RequestTable, Run, Side, Submitter, Time,
+    Allocate, EffortMeter, Elevator, ElevatorAbout, HwQueue, Io, IoContext, MadeElevator, Merges, QueueFacts,
+    QueueLock, Request, RequestId, RequestTable, Run, Side, Submitter, Time,
 };
 
 /// Limit of timer expirations at one instant without a dispatch. Elevators set one or two; more is a loop.

@@ -104,6 +104,15 @@ pub const PRESETS: &[Preset] = &[
         text: "cpus=2,hz=250,idle_exit=42500ns,preempt=10800ns",
     },
     Preset {
+        name: "null-guest",
+        summary: "One CPU of a deterministic guest, whose nanosecond is an instruction, with the costs of block I/O.",
+        source: "scripts/measure-elevators calibrate: fio on null_blk of Linux 6.18.15, see docs/elevator-cost.md. Six \
+                 cells give the eight costs; that a search costs as much as an insertion, and 70 instructions, was \
+                 chosen. 2000 more instructions of a submission are those of fio, which a job file's work has itself.",
+        text: "cpus=1,hz=250,switch=2990ns,io_submit=5834ns,io_page=422ns,io_complete=2500ns,io_request=1189ns,\
+               io_timer=3138ns,io_search=70ns,io_insert=70ns,io_recalculate=188ns",
+    },
+    Preset {
         name: "epyc-2024",
         summary: "A server of 2 nodes with 64 cores each, two threads a core and a cache for 8 cores, HZ 250.",
         source: "switch, address_space and wakeup were measured with `goodness calibrate` on Zen 3, Linux 6.18, \
