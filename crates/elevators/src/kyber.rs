@@ -18,8 +18,8 @@ mod queues;
 mod tests;
 
 use goodness_core::{
-    Allocate, Effort, Elevator, ElevatorAbout, HwQueue, Io, IoContext, Layer, Merges, Operation, QueueFacts, QueueLock, RegisteredElevator,
-    Request, RequestId, Run, Seed, Span, Time,
+    Allocate, Effort, Elevator, ElevatorAbout, HwQueue, Io, IoContext, Layer, Merges, Operation, QueueFacts,
+    QueueLock, RegisteredElevator, Request, RequestId, Run, Seed, Span, Time,
 };
 use histogram::Histograms;
 use mean::Means;

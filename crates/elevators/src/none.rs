@@ -7,8 +7,8 @@
 //! Weakness: as noop.
 
 use goodness_core::{
-    Elevator, ElevatorAbout, HwQueue, Io, IoContext, Layer, Merges, QueueFacts, QueueLock, RegisteredElevator, RequestId, Run,
-    Seed,
+    Elevator, ElevatorAbout, HwQueue, Io, IoContext, Layer, Merges, QueueFacts, QueueLock, RegisteredElevator,
+    RequestId, Run, Seed,
 };
 use goodness_queues::{Links, List};
 

@@ -108,8 +108,8 @@ const PARAMETERS: &[Parameter] = &[
     ),
     switch(
         "serial",
-        "Not known: the file system was not named. 1: it holds the lock of a file's inode across a synchronous write, so \
-            that of two threads one writes and one waits.",
+        "Not known: the file system was not named. 1: it holds the lock of a file's inode across a synchronous write, \
+            so that of two threads one writes and one waits.",
     ),
     switch("unflagged", "2.6.16 marks a task that writes synchronously; 1: elevators take its writes for background."),
     switch("write_cache", "Servers of the time ran SCSI drives with the write cache off; 1: on."),
@@ -216,8 +216,8 @@ const CONCLUSION: &str = "With cfq's time as the one input, the loads of as and 
     that take 64 commands. Elevators that hold nothing back are first (deadline, noop, cfq version 2, as without \
     anticipation); as loses a per cent by dispatching one run at a time, and cfq with slices five by waiting for one \
     thread while others' runs wait. With less CPU time, or one writing thread, the differences are larger; the \
-    sensitivity analysis lists where the whole order holds, if anywhere. One fact turns it: where the file system lets one \
-    thread at a time write to a volume, order and sizes follow, with cfq's time and its distance from deadline as \
+    sensitivity analysis lists where the whole order holds, if anywhere. One fact turns it: where the file system lets \
+    one thread at a time write to a volume, order and sizes follow, with cfq's time and its distance from deadline as \
     inputs.";
 
 /// T-SAP-1 to T-SAP-3.
@@ -317,7 +317,7 @@ fn serialised(lab: &Lab, machine: &Machine) -> Result<Vec<Row>, String> {
             &format!("{elevator}: p99 of a write of the log, one writer a volume"),
             "ns",
             Estimate::of(&waits).as_ref(),
-            "Loaders wait for each. Among 64 commands the drive serves the nearest first; given one at a time, it cannot.",
+            "Loaders wait for each. Of 64 commands the drive serves the nearest first; given one at a time, it cannot.",
         ));
     }
     let unflagged = with(1.0)?;

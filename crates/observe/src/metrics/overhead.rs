@@ -1,6 +1,6 @@
 //! Scheduler share: CPU time of the host itself, divided by all busy CPU time. Overhead on a CPU running a task is part
-//! of that task's slice and already busy time; overhead on an idle CPU is added. Spinning for locks of the work and block
-//! I/O are apart.
+//! of that task's slice and already busy time; overhead on an idle CPU is added. Spinning for locks of the work and
+//! block I/O are apart.
 
 use super::measured::Values;
 use goodness_core::{Overhead, Span};
