@@ -90,8 +90,7 @@ fn only_those_pay_for_an_elevator_who_have_one() {
 
 #[test]
 fn submitters_wait_for_the_one_lock_of_a_device_and_not_for_those_of_other_queues() {
-    let mut io = IoCosts::default();
-    io.effort = [Span::from_us(50); 4];
+    let io = IoCosts { effort: [Span::from_us(50); 4], ..IoCosts::default() };
     let waited = |elevator, queues| spent(&run(4, 3, elevator, queues, io.clone()), Overhead::IoLock);
     assert_eq!([waited("none", 1), waited("none", 4), waited("kyber", 4)], [NOTHING; 3]);
     for (elevator, queues) in [("mq-deadline", 1), ("mq-deadline", 4), ("bfq", 4), ("kyber", 1)] {
