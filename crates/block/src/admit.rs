@@ -239,6 +239,7 @@ impl Queue {
     /// Inserts `request` into the elevator.
     fn insert(&mut self, request: RequestId, out: &mut Out) -> Run {
         let run = self.referee.insert(request);
+        self.work.queued += 1;
         self.remember(request);
         out.event(|| self.of_request(IoStage::Inserted, request, &self.referee.requests()[request], Span::ZERO));
         run

@@ -1,6 +1,6 @@
 //! One disk: the interface to an elevator with its block layer and device.
 
-use goodness_core::{DeviceFacts, Io, IoEvent, QueueFacts, RequestId, Submitter, Time};
+use goodness_core::{DeviceFacts, DiskId, Effort, Io, IoCosts, IoEvent, QueueFacts, RequestId, Span, Submitter, Time};
 use goodness_referee::Refusal;
 
 /// One disk: elevator, block layer and device together, as a state machine without a clock.
@@ -108,6 +108,57 @@ pub enum Outcome {
     },
 }
 
+/// Sectors of a page of memory.
+const PAGE_SECTORS: u64 = 8;
+
+/// What a disk had a CPU do: units that the machine's costs turn into CPU time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// The disk.
+    pub disk: DiskId,
+    /// The CPU that submitted the I/O, or submitted what has been completed.
+    pub cpu: u16,
+    /// I/Os submitted.
+    pub submitted: u32,
+    /// Pages of 4 KiB of these.
+    pub pages: u32,
+    /// Requests completed.
+    pub completed: u32,
+    /// Requests that the elevator queued under its lock.
+    pub queued: u32,
+    /// Changes of the elevator's timer.
+    pub timers: u32,
+    /// Elements that the elevator examined, in the order of [`Effort::ALL`].
+    pub effort: [u32; 4],
+    /// The lock held meanwhile, by number within the disk, if any.
+    pub lock: Option<u16>,
+}
+
+impl Work {
+    /// The submission of `io`.
+    #[must_use]
+    pub fn of_submission(io: &Io) -> Work {
+        Work { submitted: 1, pages: u64::from(io.sectors).div_ceil(PAGE_SECTORS) as u32, ..Work::default() }
+    }
+
+    /// CPU time outside the elevator's lock.
+    #[must_use]
+    pub fn unlocked(&self, costs: &IoCosts) -> Span {
+        costs.submit * u64::from(self.submitted)
+            + costs.page * u64::from(self.pages)
+            + costs.complete * u64::from(self.completed)
+            + costs.request * u64::from(self.queued)
+            + costs.timer * u64::from(self.timers)
+    }
+
+    /// CPU time of the elevator, under its lock if it has one.
+    #[must_use]
+    pub fn elevator(&self, costs: &IoCosts) -> Span {
+        let of = |kind: Effort| costs.effort[kind as usize] * u64::from(self.effort[kind as usize]);
+        Effort::ALL.into_iter().fold(Span::ZERO, |sum, kind| sum + of(kind))
+    }
+}
+
 /// Output of a disk. The caller empties and reuses it.
 #[derive(Clone, Debug, Default)]
 pub struct Out {
@@ -115,13 +166,15 @@ pub struct Out {
     pub outcomes: Vec<Outcome>,
     /// Events at each stage; `None` if not wanted, and then they cost nothing.
     pub events: Option<Vec<IoEvent>>,
+    /// What CPUs had to do; `None` if not wanted.
+    pub work: Option<Vec<Work>>,
 }
 
 impl Out {
     /// An output that collects events, too.
     #[must_use]
     pub fn with_events() -> Out {
-        Out { outcomes: Vec::new(), events: Some(Vec::new()) }
+        Out { events: Some(Vec::new()), ..Out::default() }
     }
 
     /// Forgets everything and keeps the room for more.
@@ -129,6 +182,9 @@ impl Out {
         self.outcomes.clear();
         if let Some(events) = &mut self.events {
             events.clear();
+        }
+        if let Some(work) = &mut self.work {
+            work.clear();
         }
     }
 

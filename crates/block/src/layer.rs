@@ -11,14 +11,14 @@
 //! lane are admitted in FIFO order, which the kernel only approximates. `nomerges` is a limit of one segment.
 //! Write-back throttling (wbt) is not modelled.
 
-use crate::disk::{Disk, Out, Outcome};
+use crate::disk::{Disk, Out, Outcome, Work};
 use crate::legacy::Plug;
 use crate::merging::Merging;
 use crate::multi_queue::Tags;
 use crate::pieces::{Chain, NONE, Piece, Pieces};
 use crate::pool::Pool;
 use goodness_core::{
-    Device, DeviceFacts, DiskId, HwQueue, Io, IoEvent, IoStage, Layer, MadeElevator, Operation, QueueFacts,
+    Device, DeviceFacts, DiskId, HwQueue, Io, IoEvent, IoStage, Layer, MadeElevator, Operation, QueueFacts, QueueLock,
     RegisteredElevator, Request, RequestId, Seed, Span, Submitter, Time,
 };
 use goodness_referee::{ElevatorReferee, Refusal};
@@ -87,6 +87,10 @@ pub struct Queue {
     /// Requests that go to the device before all that the elevator has.
     pub(crate) direct: VecDeque<RequestId>,
     done: Vec<RequestId>,
+    /// What a CPU has done since the last bill.
+    pub(crate) work: Work,
+    /// The elevator's timer at that bill.
+    timer: Option<Time>,
 }
 
 impl Queue {
@@ -119,7 +123,25 @@ impl Queue {
             tags: Tags::new(facts.depth, facts.queues),
             direct: VecDeque::new(),
             done: Vec::new(),
+            work: Work { disk: options.disk, ..Work::default() },
+            timer: None,
         }
+    }
+
+    /// Bills `cpu` for what has been done since the last bill.
+    fn bill(&mut self, cpu: u16, out: &mut Out) {
+        let Some(bills) = &mut out.work else { return };
+        let cpu = cpu % self.referee.facts().cpus;
+        let lock = match self.referee.lock() {
+            QueueLock::Free => None,
+            QueueLock::OfQueue => Some(self.tags.queue_of(cpu).0),
+            QueueLock::OfDevice => Some(0),
+        };
+        let queued = if lock.is_some() { self.work.queued } else { 0 };
+        let before = std::mem::replace(&mut self.timer, self.referee.next_timer());
+        let timers = u32::from(before != self.timer);
+        bills.push(Work { cpu, lock, queued, timers, effort: self.referee.take_effort(), ..self.work });
+        self.work = Work { disk: self.disk, ..Work::default() };
     }
 
     /// Requests that wait, here and in the elevator.
@@ -173,8 +195,8 @@ impl Queue {
         true
     }
 
-    /// The device has completed `request`.
-    fn complete(&mut self, request: RequestId, out: &mut Out) {
+    /// The device has completed `request`. Returns the CPU that submitted it, which is interrupted.
+    fn complete(&mut self, request: RequestId, out: &mut Out) -> u16 {
         let now = self.referee.now();
         let about = self.referee.complete(request);
         self.tags.give_back(about.queue);
@@ -188,6 +210,8 @@ impl Queue {
             piece = next;
         }
         self.pool.give_back(self.share(about.op, about.cpu));
+        self.work.completed += 1;
+        about.cpu
     }
 
     /// `whole` is done; `request` was its last.
@@ -267,6 +291,8 @@ impl Disk for Queue {
         self.referee.set_now(now);
         let mut sleeps = false;
         for io in ios {
+            self.work.submitted += 1;
+            self.work.pages += Work::of_submission(io).pages;
             let is_accepted = self.accept(io, sleeps, out);
             if !is_accepted && !sleeps {
                 sleeps = true;
@@ -282,6 +308,9 @@ impl Disk for Queue {
             self.flush_plug(out);
             self.admit(out);
             self.run(out);
+        }
+        if let Some(io) = ios.first() {
+            self.bill(io.cpu, out);
         }
     }
 
@@ -302,13 +331,14 @@ impl Disk for Queue {
 
     fn advance(&mut self, now: Time, out: &mut Out) {
         self.referee.set_now(now);
-        let mut runs = self.plug.until() <= now;
+        let (mut runs, mut cpu) = (self.plug.until() <= now, 0);
         if self.device.next_event() <= now {
             let mut done = std::mem::take(&mut self.done);
             self.device.advance(now, &mut done);
             runs |= !done.is_empty();
             for request in done.drain(..) {
-                self.complete(request, out);
+                cpu = self.complete(request, out);
+                self.bill(cpu, out);
             }
             self.done = done;
         }
@@ -316,6 +346,7 @@ impl Disk for Queue {
         if runs {
             self.admit(out);
             self.run(out);
+            self.bill(cpu, out);
         }
     }
 

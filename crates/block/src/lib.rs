@@ -25,7 +25,7 @@ mod storage;
 mod volume;
 
 pub use build::{by_name, by_name_around};
-pub use disk::{Disk, Out, Outcome};
+pub use disk::{Disk, Out, Outcome, Work};
 pub use drive::{Arrival, Drive, Driven, Fault, Source};
 pub use layer::{Queue, QueueOptions};
 pub use storage::Storage;

@@ -11,7 +11,7 @@ use crate::disk::{Disk, Out, Outcome};
 use crate::jobs::{Desk, Job, Step};
 use crate::volume::Volume;
 use goodness_core::storage::{Layout, Piece, VolumeId, VolumeSpec};
-use goodness_core::{DiskId, Io, IoEvent, Operation, Submitter, Time};
+use goodness_core::{DiskId, Io, Operation, Submitter, Time};
 use goodness_referee::Refusal;
 use std::collections::BTreeMap;
 
@@ -133,13 +133,15 @@ impl Storage {
         self.translate(now, out);
     }
 
-    /// Runs `verb` on a disk. Events go to `out` unchanged; outcomes are kept for translation.
+    /// Runs `verb` on a disk. Events and work go to `out` unchanged; outcomes are kept for translation.
     fn ask(&mut self, disk: u16, out: &mut Out, verb: impl FnOnce(&mut dyn Disk, &mut Out)) {
-        let mut events: Option<Vec<IoEvent>> = out.events.take();
-        std::mem::swap(&mut self.said.events, &mut events);
+        let swap = |said: &mut Out, out: &mut Out| {
+            std::mem::swap(&mut said.events, &mut out.events);
+            std::mem::swap(&mut said.work, &mut out.work);
+        };
+        swap(&mut self.said, out);
         verb(&mut *self.disks[usize::from(disk)], &mut self.said);
-        std::mem::swap(&mut self.said.events, &mut events);
-        out.events = events;
+        swap(&mut self.said, out);
     }
 
     /// Cuts `io` along the disks of `volume` into their batches.

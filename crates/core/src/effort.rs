@@ -32,7 +32,7 @@ impl Effort {
 }
 
 /// Counts effort between two readings by the host.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct EffortMeter([Cell<u32>; 4]);
 
 impl EffortMeter {

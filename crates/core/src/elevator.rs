@@ -1,5 +1,6 @@
 //! The elevator: a pure state machine that decides in which order waiting requests go to a device.
 
+use crate::effort::{Effort, EffortMeter};
 use crate::io_reason::{IoReason, WhyWaits};
 use crate::registry::Typed;
 use crate::request::{HwQueue, Io, QueueFacts, RequestId, RequestTable, Submitter};
@@ -18,6 +19,23 @@ pub struct IoContext<'a> {
     pub facts: &'a QueueFacts,
     /// Requests that the device has and has not completed.
     pub in_flight: u32,
+    /// Meter to which the elevator reports the elements it examined.
+    pub effort: &'a EffortMeter,
+}
+
+impl IoContext<'_> {
+    /// Reports that `elements` of `kind` were examined: queues and requests looked at ([`Effort::Search`]), lists and
+    /// tree levels passed ([`Effort::Insert`]), accounts of tokens, budgets or statistics ([`Effort::Recalculate`]).
+    #[inline]
+    pub fn examined(&self, kind: Effort, elements: u32) {
+        self.effort.add(kind, elements);
+    }
+
+    /// Reports the insertion into, or the removal from, a tree of `len` elements and `lists` lists.
+    #[inline]
+    pub fn linked(&self, len: usize, lists: u32) {
+        self.examined(Effort::Insert, usize::BITS - len.leading_zeros() + lists);
+    }
 }
 
 /// An I/O elevator: chooses the next request for a device.
@@ -36,6 +54,11 @@ pub trait Elevator {
     /// Merges it supports.
     fn merges(&self) -> Merges {
         Merges::All
+    }
+
+    /// The lock under which it works.
+    fn lock(&self) -> QueueLock {
+        QueueLock::OfDevice
     }
 
     /// True if `io` may be merged into `request`, which waits here and is adjacent to `io`.
@@ -124,6 +147,17 @@ pub enum Merges {
     Back,
     /// Back and front merges with any waiting request, and of requests that have become adjacent.
     All,
+}
+
+/// The lock under which an elevator works, for which the CPUs that submit and complete compete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueLock {
+    /// None: requests go past it, from a CPU to a queue of the device.
+    Free,
+    /// One for each hardware queue.
+    OfQueue,
+    /// One for the device.
+    OfDevice,
 }
 
 /// The end at which a request grew.

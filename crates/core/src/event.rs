@@ -76,11 +76,15 @@ pub enum Overhead {
     Lock,
     /// Spinning for a lock of the work: CPU time of the task, but none of its work.
     Spin,
+    /// Submitting and completing block I/O, elevators included.
+    Io,
+    /// Waiting for the lock of an elevator.
+    IoLock,
 }
 
 impl Overhead {
     /// All kinds, in the order of their discriminants.
-    pub const ALL: [Overhead; 10] = [
+    pub const ALL: [Overhead; 12] = [
         Overhead::Search,
         Overhead::Recalculate,
         Overhead::Insert,
@@ -91,6 +95,8 @@ impl Overhead {
         Overhead::Refill,
         Overhead::Lock,
         Overhead::Spin,
+        Overhead::Io,
+        Overhead::IoLock,
     ];
 
     /// Name used in reports and JSON.
@@ -107,6 +113,8 @@ impl Overhead {
             Overhead::Refill => "refill",
             Overhead::Lock => "lock",
             Overhead::Spin => "spin",
+            Overhead::Io => "io",
+            Overhead::IoLock => "io_lock",
         }
     }
 }

@@ -57,14 +57,14 @@ pub use cpu_stat::CpuStat;
 pub use device::{Device, DeviceFacts, DeviceSample, Service};
 pub use effort::{Effort, EffortMeter};
 pub use elevator::{
-    Allocate, Elevator, ElevatorAbout, ElevatorEntry, IoContext, Layer, MadeElevator, Merges, RegisteredElevator, Run,
-    Side,
+    Allocate, Elevator, ElevatorAbout, ElevatorEntry, IoContext, Layer, MadeElevator, Merges, QueueLock,
+    RegisteredElevator, Run, Side,
 };
 pub use event::{Event, IoEvent, IoStage, Observer, Off, Overhead, WakeSource};
 pub use group::{Group, GroupId, Groups, Quota};
 pub use io_reason::{IoReason, WhyWaits};
 pub use lock::{LockId, LockKind};
-pub use machine::{Costs, Cpu, CpuId, Level, Machine};
+pub use machine::{Costs, Cpu, CpuId, IoCosts, Level, Machine};
 pub use nice::Nice;
 pub use policy::{Context, CpuPolicy, Dequeue, Enqueue, Idle, Pick, Preemption, Pull, Rejected, Resched, Stop};
 pub use reason::{Reason, Standing, Why};

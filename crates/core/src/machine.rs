@@ -84,6 +84,34 @@ pub struct Costs {
     pub lock_handover: Span,
     /// CPU time per element examined, in the order of [`Effort::ALL`](crate::Effort::ALL).
     pub effort: [Span; 4],
+    /// Block I/O.
+    pub io: IoCosts,
+}
+
+/// CPU time of block I/O, all of it zero in an ideal machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IoCosts {
+    /// Submitting an I/O, on the CPU of its submitter: the system call, the request and the driver.
+    pub submit: Span,
+    /// Each page of 4 KiB of it.
+    pub page: Span,
+    /// The interrupt that completes a request, on the CPU that submitted it.
+    pub complete: Span,
+    /// What a request costs more where an elevator queues it, whichever: a second tag, its place, the run of the queue.
+    pub request: Span,
+    /// Arming or cancelling a timer of an elevator, and what it starts.
+    pub timer: Span,
+    /// Per element that an elevator examines, in the order of [`Effort::ALL`](crate::Effort::ALL). The elevator's lock
+    /// is held meanwhile.
+    pub effort: [Span; 4],
+}
+
+impl IoCosts {
+    /// True if block I/O takes no CPU time.
+    #[must_use]
+    pub fn are_free(&self) -> bool {
+        *self == IoCosts::default()
+    }
 }
 
 impl Costs {

@@ -6,7 +6,7 @@ use crate::time::{Span, Time};
 pub const SECTOR_BYTES: u64 = 512;
 
 /// A disk of the machine, or of a run without CPUs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DiskId(pub u16);
 
 /// A request of one disk's queue: a slot of its [`RequestTable`], reused after completion.

@@ -23,8 +23,7 @@ use crate::parts::selected::Selected;
 use crate::parts::sorted::{Sectors, Sorted};
 use anticipation::{Anticipation, BACKWARD};
 use goodness_core::{
-    Elevator, ElevatorAbout, HwQueue, Io, IoContext, IoReason, Layer, QueueFacts, RegisteredElevator, Request,
-    RequestId, Run, Seed, Side, Span, Submitter, Time, WhyWaits,
+    Effort, Elevator, ElevatorAbout, HwQueue, Io, IoContext, IoReason, Layer, QueueFacts, RegisteredElevator, Request, RequestId, Run, Seed, Side, Span, Submitter, Time, WhyWaits,
 };
 
 goodness_core::tunables! {
@@ -288,6 +287,8 @@ impl Anticipatory {
         let io = &cx.requests[request];
         let kind = &mut self.kinds[kind_of(io)];
         kind.head = io.end();
+        cx.examined(Effort::Search, 2);
+        cx.linked(kind.order.len(), 3);
         kind.next = beside(&kind.order, &self.sectors, BACKWARD, kind.head, request);
         kind.order.remove(&mut self.sectors, request);
         self.enlist(io, request);
@@ -376,6 +377,8 @@ impl Elevator for Anticipatory {
         self.anticipation.arrived(now, io, kind == SYNC);
         let of_kind = &mut self.kinds[kind];
         of_kind.arrivals.push(&mut self.by_arrival, request);
+        cx.linked(of_kind.order.len(), 2);
+        cx.examined(Effort::Recalculate, 2);
         match of_kind.order.insert(&mut self.sectors, request, io.sector) {
             Some(older) => self.send_alias(cx, older, request),
             None => of_kind.next = better(&self.sectors, BACKWARD, of_kind.head, Some(request), of_kind.next),
@@ -402,6 +405,7 @@ impl Elevator for Anticipatory {
     fn complete(&mut self, cx: &IoContext, request: RequestId) {
         let (now, io) = (jiffies(cx), &cx.requests[request]);
         let kind = kind_of(io);
+        cx.examined(Effort::Recalculate, 2);
         if !self.undo(cx) && self.batch.is_new && self.batch.kind == kind {
             self.tune_writes(now);
             self.batch.ends = now + self.kinds[SYNC].batch;

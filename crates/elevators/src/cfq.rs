@@ -27,8 +27,7 @@ use crate::parts::dispatch_list::DispatchList;
 use crate::parts::fifo::Arrivals;
 use crate::parts::sorted::Sectors;
 use goodness_core::{
-    Allocate, Elevator, ElevatorAbout, HwQueue, Io, IoClass, IoContext, IoPriority, IoReason, Layer, QueueFacts,
-    RegisteredElevator, Request, RequestId, Run, Seed, Side, Span, Submitter, Time, WhyWaits,
+    Allocate, Effort, Elevator, ElevatorAbout, HwQueue, Io, IoClass, IoContext, IoPriority, IoReason, Layer, QueueFacts, RegisteredElevator, Request, RequestId, Run, Seed, Side, Span, Submitter, Time, WhyWaits,
 };
 use queue::{Queue, SHARED, Slices, of_process, shared, shared_priority, stored};
 use service::Service;
@@ -231,6 +230,8 @@ impl Cfq {
         self.head = io.end();
         self.queue_mut(number).next = Some(request);
         self.queue_mut(number).dispatched += 1;
+        cx.examined(Effort::Search, 2);
+        cx.linked(self.queue(number).order.len(), 3);
         self.leave(number, request);
         self.enlist(cx, number, request);
     }
@@ -331,6 +332,7 @@ impl Elevator for Cfq {
             Some(older) => self.send_alias(cx, number, older, request),
             None => queue.next = better(&self.sectors, self.back, self.head, Some(request), queue.next),
         }
+        cx.linked(self.queue(number).order.len(), 2);
         if self.queue(number).place.is_none() {
             self.service.sort_in(&mut self.queues, number);
         }
@@ -353,6 +355,7 @@ impl Elevator for Cfq {
     fn complete(&mut self, cx: &IoContext, request: RequestId) {
         let (now, io) = (cx.facts.jiffies(cx.now), &cx.requests[request]);
         let number = queue_of(io);
+        cx.examined(Effort::Recalculate, 3);
         let queue = self.queue_mut(number);
         queue.dispatched -= 1;
         queue.allocated[io.op.direction()] -= 1;

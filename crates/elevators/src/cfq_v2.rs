@@ -17,8 +17,7 @@ use crate::parts::dispatch_list::DispatchList;
 use crate::parts::fifo::{Arrivals, Fifo, age};
 use crate::parts::sorted::{Sectors, Sorted};
 use goodness_core::{
-    Allocate, Elevator, ElevatorAbout, HwQueue, Io, IoContext, IoReason, Layer, QueueFacts, RegisteredElevator, Request,
-    RequestId, Run, Seed, Side, Span, Submitter, WhyWaits,
+    Allocate, Effort, Elevator, ElevatorAbout, HwQueue, Io, IoContext, IoReason, Layer, QueueFacts, RegisteredElevator, Request, RequestId, Run, Seed, Side, Span, Submitter, WhyWaits,
 };
 use goodness_queues::{Nodes, Tree};
 
@@ -240,6 +239,8 @@ impl CfqV2 {
         let io = &cx.requests[request];
         self.head = io.end();
         self.queues[io.submitter.index()].next = Some(request);
+        cx.examined(Effort::Search, 2);
+        cx.linked(self.queues[io.submitter.index()].order.len(), 3);
         self.leave(io, request);
         self.enlist(cx, request);
     }
@@ -333,6 +334,7 @@ impl Elevator for CfqV2 {
         queue.arrivals[kind_of(io)].push(&mut self.by_arrival, request);
         let was_busy = !queue.order.is_empty();
         let alias = queue.order.insert(&mut self.sectors, request, io.sector);
+        cx.linked(queue.order.len(), 2);
         if !was_busy {
             self.enqueue(index);
         }
@@ -359,6 +361,7 @@ impl Elevator for CfqV2 {
 
     fn complete(&mut self, cx: &IoContext, request: RequestId) {
         let io = &cx.requests[request];
+        cx.examined(Effort::Recalculate, 3);
         self.forget(io, true);
         if self.is_tagged {
             return;

@@ -15,8 +15,7 @@ use crate::parts::fifo::{Arrivals, Fifo, age};
 use crate::parts::selected::Selected;
 use crate::parts::sorted::{Sectors, Sorted};
 use goodness_core::{
-    Elevator, ElevatorAbout, HwQueue, Io, IoContext, IoReason, Layer, QueueFacts, RegisteredElevator, RequestId, Run,
-    Seed, Side, Span, WhyWaits,
+    Effort, Elevator, ElevatorAbout, HwQueue, Io, IoContext, IoReason, Layer, QueueFacts, RegisteredElevator, RequestId, Run, Seed, Side, Span, WhyWaits,
 };
 
 goodness_core::tunables! {
@@ -143,6 +142,7 @@ impl Elevator for Deadline {
         let direction = new.op.direction();
         let alias = self.sorted[direction].insert(&mut self.sectors, request, new.sector);
         self.fifo[direction].push(&mut self.arrivals, request);
+        cx.linked(self.sorted[direction].len(), 2);
         self.send_alias(cx, alias, request);
         Run::WhenUnplugged
     }
@@ -237,6 +237,8 @@ impl Deadline {
     /// Removes `request` from tree and list; the sweep continues behind it.
     fn take(&mut self, cx: &IoContext, request: RequestId) {
         let direction = cx.requests[request].op.direction();
+        cx.examined(Effort::Search, 2);
+        cx.linked(self.sorted[direction].len(), 2);
         let next = self.sorted[direction].remove(&mut self.sectors, request);
         self.move_on(cx, request, next);
         self.fifo[direction].remove(&mut self.arrivals, request);

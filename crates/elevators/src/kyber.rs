@@ -18,8 +18,7 @@ mod queues;
 mod tests;
 
 use goodness_core::{
-    Allocate, Elevator, ElevatorAbout, HwQueue, Io, IoContext, IoReason, Layer, Merges, Operation, QueueFacts,
-    RegisteredElevator, Request, RequestId, Run, Seed, Span, Time, WhyWaits,
+    Allocate, Effort, Elevator, ElevatorAbout, HwQueue, Io, IoContext, IoReason, Layer, Merges, Operation, QueueFacts, QueueLock, RegisteredElevator, Request, RequestId, Run, Seed, Span, Time, WhyWaits,
 };
 use histogram::Histograms;
 use mean::Means;
@@ -141,6 +140,10 @@ impl Elevator for Kyber {
         Merges::Newest
     }
 
+    fn lock(&self) -> QueueLock {
+        QueueLock::OfQueue
+    }
+
     fn allows_merge(&self, _: &IoContext, request: RequestId, io: &Io) -> bool {
         self.queues.is_among_the_newest(request, usize::from(io.cpu), self.domain(io.op, io.sync))
     }
@@ -163,22 +166,25 @@ impl Elevator for Kyber {
         let what = &cx.requests[request];
         let domain = self.domain_of(what);
         self.queues.insert(request, what, domain);
+        cx.examined(Effort::Insert, 1);
         Run::WhenUnplugged
     }
 
-    fn dispatch(&mut self, _: &IoContext, queue: HwQueue) -> Option<RequestId> {
+    fn dispatch(&mut self, cx: &IoContext, queue: HwQueue) -> Option<RequestId> {
         let turn = self.turns[queue.index()];
         let goes_on = turn.batch < self.grants[turn.domain].batch;
-        if let Some(request) = goes_on.then(|| self.dispatch_turn(queue)).flatten() {
+        if let Some(request) = goes_on.then(|| self.dispatch_turn(cx, queue)).flatten() {
             return Some(request);
         }
-        self.rotate(queue)
+        self.rotate(cx, queue)
     }
 
     fn complete(&mut self, cx: &IoContext, request: RequestId) {
         let Some(domain) = self.holds[request.index()].take() else { return };
         self.tokens[usize::from(domain)].used -= 1;
         let what = &cx.requests[request];
+        // The token, and what the controller learns: the wait, the service, the timer.
+        cx.examined(Effort::Recalculate, 4);
         match &mut self.control {
             Control::Histograms(control) => control.sample(cx, usize::from(domain), what),
             Control::Means(control) => control.sample(cx, usize::from(domain), what),
@@ -244,7 +250,8 @@ impl Kyber {
     }
 
     /// A request of the current domain, if there are one and a token.
-    fn dispatch_turn(&mut self, queue: HwQueue) -> Option<RequestId> {
+    fn dispatch_turn(&mut self, cx: &IoContext, queue: HwQueue) -> Option<RequestId> {
+        cx.examined(Effort::Search, 1);
         let turn = &mut self.turns[queue.index()];
         let tokens = &mut self.tokens[turn.domain];
         if tokens.used >= tokens.depth {
@@ -253,18 +260,20 @@ impl Kyber {
         let request = self.queues.take(queue, turn.domain)?;
         turn.batch += 1;
         tokens.used += 1;
+        cx.examined(Effort::Insert, 2);
+        cx.examined(Effort::Recalculate, 1);
         self.holds[request.index()] = Some(turn.domain as u8);
         Some(request)
     }
 
     /// Moves to the next domain with work and a token; the current one comes last.
-    fn rotate(&mut self, queue: HwQueue) -> Option<RequestId> {
+    fn rotate(&mut self, cx: &IoContext, queue: HwQueue) -> Option<RequestId> {
         let domains = self.grants.len();
         self.turns[queue.index()].batch = 0;
         (0..domains).find_map(|_| {
             let turn = &mut self.turns[queue.index()];
             turn.domain = (turn.domain + 1) % domains;
-            self.dispatch_turn(queue)
+            self.dispatch_turn(cx, queue)
         })
     }
 }

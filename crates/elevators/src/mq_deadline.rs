@@ -14,8 +14,7 @@ use crate::parts::fifo::{Arrivals, Fifo, age};
 use crate::parts::selected::Selected;
 use crate::parts::sorted::{Sectors, Sorted};
 use goodness_core::{
-    Allocate, Elevator, ElevatorAbout, HwQueue, Io, IoClass, IoContext, IoReason, Layer, Operation, QueueFacts,
-    RegisteredElevator, RequestId, Run, Seed, Side, Span, WhyWaits,
+    Allocate, Effort, Elevator, ElevatorAbout, HwQueue, Io, IoClass, IoContext, IoReason, Layer, Operation, QueueFacts, RegisteredElevator, RequestId, Run, Seed, Side, Span, WhyWaits,
 };
 use std::cmp::Ordering;
 
@@ -192,14 +191,18 @@ impl Elevator for MqDeadline {
         let level = &mut self.levels[level];
         level.put(&mut self.sectors, direction, request, cx.requests[request].sector);
         level.fifo[direction].push(&mut self.arrivals, request);
+        // The tree, the list of arrivals, the index of merge candidates.
+        cx.linked(level.sorted[direction].len(), 2);
         Run::WhenUnplugged
     }
 
     fn dispatch(&mut self, cx: &IoContext, _: HwQueue) -> Option<RequestId> {
+        cx.examined(Effort::Search, LEVELS as u32);
         self.aged(cx).or_else(|| self.highest(cx))
     }
 
     fn complete(&mut self, cx: &IoContext, request: RequestId) {
+        cx.examined(Effort::Recalculate, 1);
         self.uncount(cx, request);
     }
 
@@ -242,6 +245,7 @@ impl MqDeadline {
     /// Removes `request` from its tree and list.
     fn unlink(&mut self, cx: &IoContext, request: RequestId) {
         let (level, direction) = place(cx, request);
+        cx.linked(self.levels[level].sorted[direction].len(), 2);
         self.levels[level].take(&mut self.sectors, direction, request);
         self.levels[level].fifo[direction].remove(&mut self.arrivals, request);
     }

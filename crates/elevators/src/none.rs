@@ -7,8 +7,7 @@
 //! Weakness: as noop.
 
 use goodness_core::{
-    Elevator, ElevatorAbout, HwQueue, Io, IoContext, IoReason, Layer, Merges, QueueFacts, RegisteredElevator,
-    RequestId, Run, Seed, WhyWaits,
+    Elevator, ElevatorAbout, HwQueue, Io, IoContext, IoReason, Layer, Merges, QueueFacts, QueueLock, RegisteredElevator, RequestId, Run, Seed, WhyWaits,
 };
 use goodness_queues::{Links, List};
 
@@ -65,6 +64,10 @@ impl RegisteredElevator for NoElevator {
 impl Elevator for NoElevator {
     fn merges(&self) -> Merges {
         Merges::Newest
+    }
+
+    fn lock(&self) -> QueueLock {
+        QueueLock::Free
     }
 
     fn allows_merge(&self, cx: &IoContext, request: RequestId, io: &Io) -> bool {

@@ -6,8 +6,7 @@
 //! Weakness: interleaved streams cost a seek per request.
 
 use goodness_core::{
-    Elevator, ElevatorAbout, HwQueue, IoContext, IoReason, Layer, Merges, QueueFacts, RegisteredElevator, RequestId,
-    Run, Seed, WhyWaits,
+    Effort, Elevator, ElevatorAbout, HwQueue, IoContext, IoReason, Layer, Merges, QueueFacts, RegisteredElevator, RequestId, Run, Seed, WhyWaits,
 };
 use goodness_queues::{Links, List};
 
@@ -60,10 +59,12 @@ impl Elevator for Noop {
     fn insert(&mut self, cx: &IoContext, request: RequestId) -> Run {
         self.links.reserve(cx.requests.slots());
         self.waiting.push_back(&mut self.links, request.0);
+        cx.examined(Effort::Insert, 1);
         Run::WhenUnplugged
     }
 
-    fn dispatch(&mut self, _: &IoContext, _: HwQueue) -> Option<RequestId> {
+    fn dispatch(&mut self, cx: &IoContext, _: HwQueue) -> Option<RequestId> {
+        cx.examined(Effort::Insert, 1);
         self.waiting.pop_front(&mut self.links).map(RequestId)
     }
 

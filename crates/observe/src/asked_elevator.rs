@@ -1,8 +1,8 @@
 //! An elevator around another one, which is asked for its rules after its decisions. It decides as the elevator itself.
 
 use goodness_core::{
-    Allocate, Elevator, HwQueue, Io, IoContext, IoReason, MadeElevator, Merges, RequestId, Run, Side, Submitter, Time,
-    WhyWaits,
+    Allocate, Elevator, HwQueue, Io, IoContext, IoReason, MadeElevator, Merges, QueueLock, RequestId, Run, Side,
+    Submitter, Time, WhyWaits,
 };
 
 /// A verb that an elevator just carried out.
@@ -70,6 +70,10 @@ impl<A: AskerIo + Send + 'static> AskedElevator<A> {
 impl<A: AskerIo + Send + 'static> Elevator for AskedElevator<A> {
     fn merges(&self) -> Merges {
         self.elevator.merges()
+    }
+
+    fn lock(&self) -> QueueLock {
+        self.elevator.lock()
     }
 
     fn allows_merge(&self, cx: &IoContext, request: RequestId, io: &Io) -> bool {

@@ -418,10 +418,6 @@ impl<const MEASURE: bool, const CHECK: bool> Watch<MEASURE, CHECK> {
             }
         }
     }
-
-    fn confine(&mut self, task: TaskId, cpus: &CpuSet) {
-        self.tracker.confine(task, cpus);
-    }
 }
 
 /// Not one generic implementation, which would be compiled again in each crate that observes, as slow as that crate may
@@ -435,6 +431,10 @@ macro_rules! observes {
 
             fn observe_all(&mut self, events: &[(Time, Event)]) {
                 self.follow_all(events);
+            }
+
+            fn confine(&mut self, task: TaskId, cpus: &CpuSet) {
+                self.tracker.confine(task, cpus);
             }
         })*
     };

@@ -2,8 +2,8 @@
 
 use crate::Refusal;
 use goodness_core::{
-    Allocate, Elevator, ElevatorAbout, HwQueue, Io, IoContext, MadeElevator, Merges, QueueFacts, Request, RequestId,
-    RequestTable, Run, Side, Submitter, Time,
+    Allocate, EffortMeter, Elevator, ElevatorAbout, HwQueue, Io, IoContext, MadeElevator, Merges, QueueFacts,
+    QueueLock, Request, RequestId, RequestTable, Run, Side, Submitter, Time,
 };
 
 /// Limit of timer expirations at one instant without a dispatch. Elevators set one or two; more is a loop.
@@ -52,6 +52,7 @@ pub struct ElevatorReferee<E: ?Sized = dyn Elevator + Send> {
     last: Option<RequestId>,
     timers_at_once: u32,
     refusal: Option<Refusal>,
+    effort: EffortMeter,
     elevator: Box<E>,
 }
 
@@ -63,6 +64,7 @@ macro_rules! context {
             requests: &$referee.requests,
             facts: &$referee.facts,
             in_flight: $referee.in_flight,
+            effort: &$referee.effort,
         }
     };
 }
@@ -93,6 +95,7 @@ impl<E: Elevator + ?Sized> ElevatorReferee<E> {
             last: None,
             timers_at_once: 0,
             refusal: None,
+            effort: EffortMeter::default(),
             elevator,
         }
     }
@@ -115,6 +118,19 @@ impl<E: Elevator + ?Sized> ElevatorReferee<E> {
     #[must_use]
     pub fn merges(&self) -> Merges {
         self.merges
+    }
+
+    /// Elements that the elevator examined since the last call, by kind.
+    #[inline]
+    pub fn take_effort(&mut self) -> [u32; 4] {
+        self.effort.take()
+    }
+
+    /// The lock under which it works.
+    #[inline]
+    #[must_use]
+    pub fn lock(&self) -> QueueLock {
+        self.elevator.lock()
     }
 
     /// The elevator, to look at its statistics.

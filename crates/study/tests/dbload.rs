@@ -104,6 +104,12 @@ fn the_published_ranking_does_not_follow_in_the_central_case_at_any_scale() {
     }
     assert!(value("cfq: requests waited") > 5.0 * value("as: requests waited"), "cfq waits, and so loses");
     assert!(value("as: requests waited") > 2.0 * value("deadline: requests waited"));
+    // T-SAP-1, T-SAP-2: with one writer a volume, and only then, the order and the bands follow.
+    for step in ["as by cfq", "deadline by as", "deadline by cfq"] {
+        assert_eq!(verdict(&format!("load time, {step}, one writer a volume")), Verdict::Reproduced, "{step}");
+    }
+    let log = |elevator: &str| value(&format!("{elevator}: p99 of a write of the log"));
+    assert!(log("deadline") > 2.0 * log("as") && log("deadline") > 2.0 * log("cfq"), "the log waits in the drive");
 }
 
 #[test]

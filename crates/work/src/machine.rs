@@ -104,6 +104,15 @@ pub const PRESETS: &[Preset] = &[
         text: "cpus=2,hz=250,idle_exit=42500ns,preempt=10800ns",
     },
     Preset {
+        name: "null-guest",
+        summary: "One CPU of a deterministic guest, whose nanosecond is an instruction, with the costs of block I/O.",
+        source: "scripts/measure-elevators calibrate: fio on null_blk of Linux 6.18.15, see docs/elevator-cost.md. Six \
+                 cells give the eight costs; that a search costs as much as an insertion, and 70 instructions, was \
+                 chosen. 2000 more instructions of a submission are those of fio, which a job file's work has itself.",
+        text: "cpus=1,hz=250,switch=2990ns,io_submit=5834ns,io_page=422ns,io_complete=2500ns,io_request=1189ns,\
+               io_timer=3138ns,io_search=70ns,io_insert=70ns,io_recalculate=188ns",
+    },
+    Preset {
         name: "epyc-2024",
         summary: "A server of 2 nodes with 64 cores each, two threads a core and a cache for 8 cores, HZ 250.",
         source: "switch, address_space and wakeup were measured with `goodness calibrate` on Zen 3, Linux 6.18, \
@@ -168,6 +177,14 @@ pub const KEYS: &[Key] = &[
     key("search", "time", r#""0""#, "time per candidate looked at", r#"search = "2us""#),
     key("recalculate", "time", r#""0""#, "time per task recalculated", r#"recalculate = "2us""#),
     key("insert", "time", r#""0""#, "time per step of an ordered insertion", r#"insert = "2us""#),
+    key("io_submit", "time", r#""0""#, "time of submitting an I/O, to the submitter", r#"io_submit = "2us""#),
+    key("io_page", "time", r#""0""#, "time per page of 4 KiB of an I/O", r#"io_page = "100ns""#),
+    key("io_complete", "time", r#""0""#, "time of completing a request", r#"io_complete = "2us""#),
+    key("io_request", "time", r#""0""#, "time per request that an elevator queues", r#"io_request = "500ns""#),
+    key("io_timer", "time", r#""0""#, "time per change of an elevator's timer", r#"io_timer = "1us""#),
+    key("io_search", "time", r#""0""#, "time per queue or request an elevator looks at", r#"io_search = "50ns""#),
+    key("io_recalculate", "time", r#""0""#, "time per account an elevator updates", r#"io_recalculate = "100ns""#),
+    key("io_insert", "time", r#""0""#, "time per list or tree level an elevator passes", r#"io_insert = "50ns""#),
     key("balance", "time", r#""0""#, "time per queue looked at for balancing", r#"balance = "2us""#),
 ];
 
@@ -298,6 +315,14 @@ fn set(draft: &mut Draft, key: &str, value: &str) -> Result<(), String> {
         "search" => costs.effort[Effort::Search as usize] = time()?,
         "recalculate" => costs.effort[Effort::Recalculate as usize] = time()?,
         "insert" => costs.effort[Effort::Insert as usize] = time()?,
+        "io_submit" => costs.io.submit = time()?,
+        "io_page" => costs.io.page = time()?,
+        "io_complete" => costs.io.complete = time()?,
+        "io_request" => costs.io.request = time()?,
+        "io_timer" => costs.io.timer = time()?,
+        "io_search" => costs.io.effort[Effort::Search as usize] = time()?,
+        "io_recalculate" => costs.io.effort[Effort::Recalculate as usize] = time()?,
+        "io_insert" => costs.io.effort[Effort::Insert as usize] = time()?,
         "balance" => costs.effort[Effort::Balance as usize] = time()?,
         _ => {
             return Err(format!("there is no such key; {}", suggest(key, KEYS.iter().map(|key| key.name))));

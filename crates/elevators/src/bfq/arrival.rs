@@ -6,7 +6,7 @@ use super::raising::{self, Raise, Signs};
 use super::wf2q::Return;
 use super::{Bfq, NO_QUEUE};
 use crate::parts::nearest_request;
-use goodness_core::{IoContext, Request, RequestId, Span};
+use goodness_core::{Effort, IoContext, Request, RequestId, Span};
 
 /// A request smaller than this may still grow while its queue is waited for.
 const SMALL: u32 = 32;
@@ -19,6 +19,10 @@ impl Bfq {
         self.owner[request.index()] = number;
         self.learn(cx, number, what);
         self.begin_trial(cx, number);
+        // Its process and queue; think time, seeks, weight, counts; tree, list of arrivals, index of merge candidates.
+        cx.examined(Effort::Search, 2);
+        cx.examined(Effort::Recalculate, 4);
+        cx.linked(self.queues[number as usize].order.len() + 1, 2);
         let queue = &mut self.queues[number as usize];
         queue.order.insert_behind_equals(&mut self.sectors, request, what.sector);
         queue.arrivals.push(&mut self.arrivals, request);

@@ -5,7 +5,7 @@ use super::budget::{Expiry, Served};
 use super::queue::Queue;
 use super::raising::Kind;
 use crate::parts::nearest_request;
-use goodness_core::{IoContext, RequestId, Span, Time};
+use goodness_core::{Effort, IoContext, RequestId, Span, Time};
 
 /// Shortest service from which a rate is computed.
 const TOO_SHORT: Span = Span::from_ms(1);
@@ -70,6 +70,9 @@ impl Bfq {
     /// Starts service of the next queue.
     fn begin(&mut self, cx: &IoContext) -> Option<u32> {
         let number = self.schedule.serve_next(cx.now)?;
+        // It leaves the tree of its class; virtual time, budget, timeout.
+        cx.linked(self.counts.busy() as usize, 0);
+        cx.examined(Effort::Recalculate, 3);
         self.bounds.assign();
         let timeout = self.times.timeout;
         let queue = self.queue(number);
@@ -88,6 +91,10 @@ impl Bfq {
         let charge = self.charge(cx, number, request);
         self.schedule.served(number, charge);
         self.queue(number).raise.served(charge);
+        // The queue and its next request; its budget, the rate, the weight, the counts; the lists as on arrival.
+        cx.examined(Effort::Search, 2);
+        cx.examined(Effort::Recalculate, 4);
+        cx.linked(self.queues[number as usize].order.len(), 2);
         let is_serving = self.schedule.serving() == Some(number);
         if is_serving && self.trial.awaits_dispatch {
             (self.trial.request, self.trial.awaits_dispatch) = (Some(request), false);
@@ -183,6 +190,9 @@ impl Bfq {
     /// Ends service of a queue that was idle until `until`.
     pub(super) fn expire_after_idling(&mut self, cx: &IoContext, number: u32, why: Expiry, until: Time) {
         self.idling = None;
+        // Start and finish times, the next budget, the counts; a tree of active or idle queues.
+        cx.examined(Effort::Recalculate, 4);
+        cx.linked(self.counts.busy() as usize, 0);
         self.charge_time(number, why, until.since(self.began));
 
         let (slice_idle, jiffy, low_latency) = (self.settings.slice_idle, cx.facts.jiffy(), self.settings.low_latency);
@@ -234,6 +244,8 @@ impl Bfq {
 
     /// The device has completed a request of a queue.
     pub(super) fn completed(&mut self, cx: &IoContext, number: u32, request: RequestId) {
+        // Rate, queueing, think time, counts.
+        cx.examined(Effort::Recalculate, 4);
         let (slice_idle, jiffy) = (self.settings.slice_idle, cx.facts.jiffy());
         let queue = self.queue(number);
         queue.outstanding -= 1;

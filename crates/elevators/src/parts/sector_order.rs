@@ -4,7 +4,7 @@
 //! Reads and writes are treated alike. Requests with the same first sector are FIFO.
 
 use crate::parts::sorted::{Sectors, Sorted};
-use goodness_core::{Elevator, HwQueue, IoContext, IoReason, RequestId, Run, Side, Time, WhyWaits};
+use goodness_core::{Effort, Elevator, HwQueue, IoContext, IoReason, RequestId, Run, Side, Time, WhyWaits};
 
 /// Chooses the next request.
 pub trait Discipline {
@@ -83,6 +83,7 @@ impl<D: Discipline> Elevator for SectorOrder<D> {
     fn insert(&mut self, cx: &IoContext, request: RequestId) -> Run {
         self.waiting.sectors.reserve(cx.requests.slots());
         self.waiting.sorted.insert_behind_equals(&mut self.waiting.sectors, request, cx.requests[request].sector);
+        cx.linked(self.waiting.sorted.len(), 0);
         Run::WhenUnplugged
     }
 
@@ -91,6 +92,8 @@ impl<D: Discipline> Elevator for SectorOrder<D> {
             return None;
         }
         let request = self.discipline.choose(cx, &self.waiting)?;
+        cx.examined(Effort::Search, 1);
+        cx.linked(self.waiting.sorted.len(), 0);
         self.waiting.sorted.remove(&mut self.waiting.sectors, request);
         self.waiting.head = cx.requests[request].end();
         Some(request)

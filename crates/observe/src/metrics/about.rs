@@ -116,9 +116,13 @@ pub const METRICS: &[About] = metrics!(@ []
         anticipated, idled for.";
     "disk_busy", "1", Neither, "Share of the disks' time in which the disk had a request to serve.";
     "queue_depth", "1", Neither, "Mean number of requests that a disk has or that wait for it, over time and disks.";
-    "cpu_busy", "1", Neither, "Share of the CPU time in which a task ran or the scheduler worked, interrupts on idle \
-        CPUs included.";
-    "utilisation", "1", Neither, "Share of the CPU time in which CPUs were not idle.";
+    "io_cpu_time", "ns", Lower, "CPU time of an I/O: submitting and completing it, the elevator, and waiting for the \
+        elevator's lock. Not measured on machines without costs of I/O.";
+    "io_lock_wait", "ns", Lower, "Time per I/O that CPUs spun for an elevator's lock.";
+    "cpu_busy", "1", Neither, "Share of the CPU time in which a task ran or a CPU without a task worked for the \
+        scheduler or the block layer: utilisation, plus interrupts on idle CPUs.";
+    "utilisation", "1", Neither, "Share of the CPU time in which a task ran. The work of interrupts on idle CPUs is in \
+        cpu_busy only; without such costs both are the same.";
 );
 
 #[cfg(test)]

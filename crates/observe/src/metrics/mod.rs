@@ -251,7 +251,8 @@ impl Measures {
         self.queues.report(end, &mut values);
         self.idle.report(window, &mut values);
         usage::report(window, tracker, self.overhead.on_idle(), &mut values);
-        self.overhead.report(usage::busy(tracker), &mut values);
+        let ios = self.io.as_ref().map_or(0, |io| io.latency().count());
+        self.overhead.report(usage::busy(tracker), ios, &mut values);
         self.fairness.report(tracker, &mut values);
         self.completion.report(window, tracker, &mut values);
         waiting_time::report(window, tracker, &mut values);

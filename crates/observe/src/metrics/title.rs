@@ -5,7 +5,7 @@ const STATISTICS: [(&str, &str); 6] =
     [("_mean", "mean"), ("_p50", "median"), ("_p95", "p95"), ("_p99", "p99"), ("_p999", "p99.9"), ("_max", "largest")];
 
 /// Quantities whose name is not that of people, with underscores.
-const QUANTITIES: [(&str, &str); 17] = [
+const QUANTITIES: [(&str, &str); 19] = [
     ("wakeup_latency", "wake-up latency"),
     ("io_latency", "I/O latency"),
     ("io_read_latency", "read latency"),
@@ -23,6 +23,8 @@ const QUANTITIES: [(&str, &str); 17] = [
     ("disk_busy", "time the disk was busy"),
     ("queue_depth", "requests outstanding at a disk"),
     ("cpu_busy", "time the CPUs were busy"),
+    ("io_cpu_time", "CPU time of an I/O"),
+    ("io_lock_wait", "time spent waiting for the elevator's lock"),
 ];
 
 /// The name of a metric for people, in lower case. Works for metrics that are not registered, too.

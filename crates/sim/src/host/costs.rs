@@ -17,10 +17,29 @@ pub struct Charging {
     pub sleeps: bool,
     /// True if threads of one core slow each other.
     pub siblings: bool,
-    /// Time at which the one lock of a global runqueue is free again.
-    lock_free: Time,
-    /// The CPU that had that lock last.
-    lock_by: CpuId,
+    /// True if block I/O costs time.
+    pub io: bool,
+    /// The one lock of a global runqueue.
+    lock: Contended,
+}
+
+/// A lock that CPUs spin for, each held for a known time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Contended {
+    /// Time at which it is free again.
+    free: Time,
+    /// The CPU that had it last.
+    by: CpuId,
+}
+
+impl Contended {
+    /// `cpu` takes it at `now` for `held`. Returns the time that it spins before. A CPU does not wait for itself: what
+    /// interrupts a holder is part of its work.
+    pub fn take(&mut self, cpu: CpuId, now: Time, held: Span) -> Span {
+        let wait = if self.by == cpu { Span::ZERO } else { self.free.since(now) };
+        *self = Contended { free: now.max(self.free) + held, by: cpu };
+        wait
+    }
 }
 
 impl Charging {
@@ -34,8 +53,8 @@ impl Charging {
             wakeups: costs.effort != [Span::ZERO; 4] || costs.wakeup > Span::ZERO,
             timers: costs.timer > Span::ZERO,
             sleeps: costs.sleep > Span::ZERO,
-            lock_free: Time::ZERO,
-            lock_by: CpuId(0),
+            io: !costs.io.are_free(),
+            lock: Contended::default(),
         }
     }
 }
@@ -117,12 +136,7 @@ impl Host<'_> {
             total += span;
         }
         if self.referee.about().needs.global_lock && total > Span::ZERO {
-            let now = self.now();
-            let lock = &mut self.charging;
-            // A CPU does not wait for itself: what interrupts a decision is part of it.
-            let wait = if lock.lock_by == cpu { Span::ZERO } else { lock.lock_free.since(now) };
-            lock.lock_by = cpu;
-            lock.lock_free = now.max(lock.lock_free) + total;
+            let wait = self.charging.lock.take(cpu, self.now(), total);
             self.overhead(cpu, Overhead::Lock, wait);
             total += wait;
         }

@@ -24,6 +24,10 @@ pub struct CpuRun {
     pub charged: Time,
     /// Time from which the running task does its own work; before, the CPU does host work.
     pub working: Time,
+    /// End of the work that the block layer has for the CPU.
+    pub io_until: Time,
+    /// That work, and waiting for elevators' locks, as far as it was not reported.
+    pub io_unreported: [Span; 2],
     /// End of the slice of the pick.
     pub slice_end: Time,
     /// Time of the last interrupt by a tick or a timer.
@@ -52,6 +56,8 @@ impl CpuRun {
             last: None,
             charged: Time::ZERO,
             working: Time::ZERO,
+            io_until: Time::ZERO,
+            io_unreported: [Span::ZERO; 2],
             slice_end: Time::NEVER,
             interrupted: Time::NEVER,
             capacity,
@@ -232,6 +238,9 @@ impl Host<'_> {
         let Pick { task, timeslice } = pick;
         let now = self.now();
         let mut cost = self.effort_cost(cpu);
+        if self.charging.io && self.cpus[cpu.index()].io_until <= now {
+            self.report_io(cpu);
+        }
         if prev != Some(task) {
             if self.somebody_spins() {
                 self.spinners_switch(cpu, prev, Some(task));
@@ -244,6 +253,9 @@ impl Host<'_> {
                 cost += self.switch_cost(cpu, task);
             }
         }
+        if self.charging.io {
+            self.report_io(cpu);
+        }
         if self.runs.len() > FITS_INTO_CACHES {
             self.load_ahead(cpu);
         }
@@ -253,7 +265,7 @@ impl Host<'_> {
         let run = &mut self.cpus[cpu.index()];
         run.last = Some(task);
         run.charged = now;
-        run.working = now + cost;
+        run.working = now.max(run.io_until) + cost;
         run.slice_end = timeslice.map_or(Time::NEVER, |slice| run.working + slice);
         run.parks = timeslice == Some(Span::ZERO);
         if run.parks && self.locks.keep_in_kernel(task, work, &self.deferred) {

@@ -14,6 +14,7 @@
 
 mod costs;
 mod cpus;
+mod io_costs;
 mod locks;
 mod outside;
 mod preemption;
@@ -105,7 +106,8 @@ impl<'a> Host<'a> {
         let (tasks, outsiders) = (workload.tasks.len(), workload.outside.len());
         let storage = disks.map(|disks| {
             let mut rng = options.seed.stream("files", 0).rng();
-            Box::new(StorageRun::new(&workload.storage, disks, tasks, &mut rng))
+            let has_costs = !machine.costs.io.are_free();
+            Box::new(StorageRun::new(&workload.storage, disks, tasks, has_costs, &mut rng))
         });
         let agenda = Agenda {
             calendar: Calendar::new(tasks + outsiders, machine.cpu_count()),

@@ -2,10 +2,11 @@
 //! completions wake tasks like interrupts.
 
 use super::Host;
+use super::costs::Contended;
 use super::steps::Then;
 use crate::calendar::Entry;
 use crate::calendar::class;
-use goodness_block::{Out, Outcome, Storage};
+use goodness_block::{Out, Outcome, Storage, Work};
 use goodness_core::{
     CpuId, Event, FileId, Io, IoPriority, IoStep, Off, Operation, Rng, Step, StorageSpec, Submitter, TaskId, Time,
     VolumeId,
@@ -42,8 +43,10 @@ struct TaskIo {
     transfers: u32,
     /// File to sync. The device is flushed once the transfers are done.
     sync: Option<Syncing>,
-    /// The step that was put off because the task waits for a slot.
+    /// The step that was put off because the task waits for a slot, or works for its I/O first.
     deferred: Option<Step>,
+    /// I/Os whose submission the CPU works at; they reach the block layer when it has.
+    submitting: Vec<(VolumeId, Io)>,
     /// Volumes used since the task last waited. Their plugged I/O is submitted when it waits.
     volumes: Vec<VolumeId>,
     /// Read-ahead of the files it has read.
@@ -106,7 +109,7 @@ pub struct StorageRun {
     plug: Vec<(VolumeId, Io)>,
     /// The I/Os of `plug` for one volume.
     batch: Vec<Io>,
-    out: Out,
+    pub out: Out,
     /// Unfinished I/Os, by transfer.
     parts: Vec<u32>,
     transfers: Vec<TransferId>,
@@ -116,11 +119,17 @@ pub struct StorageRun {
     is_flusher_armed: bool,
     armed: Time,
     is_busy: bool,
+    /// What the block layer has done since it was last charged.
+    pub work: Vec<Work>,
+    /// True while I/Os are submitted whose submission has been charged.
+    pub is_prepaid: bool,
+    /// The locks of the elevators, by disk and number.
+    pub locks: Vec<Vec<Contended>>,
 }
 
 impl StorageRun {
     /// Allocates the files and starts with an empty cache.
-    pub fn new(spec: &StorageSpec, disks: Storage, tasks: usize, rng: &mut Rng) -> StorageRun {
+    pub fn new(spec: &StorageSpec, disks: Storage, tasks: usize, has_costs: bool, rng: &mut Rng) -> StorageRun {
         let file = |it: &goodness_core::FileSpec, rng: &mut Rng| match it.fragments {
             None => File::contiguous(it.sector, it.pages),
             Some((piece, spread)) => File::fragmented(it.sector, it.pages, piece, spread, rng),
@@ -132,7 +141,7 @@ impl StorageRun {
             tasks: (0..tasks).map(|_| TaskIo::default()).collect(),
             plug: Vec::new(),
             batch: Vec::new(),
-            out: Out::with_events(),
+            out: Out { work: has_costs.then(Vec::new), ..Out::with_events() },
             parts: Vec::new(),
             transfers: Vec::new(),
             woken: Vec::new(),
@@ -141,7 +150,27 @@ impl StorageRun {
             is_flusher_armed: false,
             armed: Time::NEVER,
             is_busy: false,
+            work: Vec::new(),
+            is_prepaid: false,
+            locks: vec![Vec::new(); spec.disks.len()],
         }
+    }
+
+    /// Plugs the I/Os of `task` whose submission its CPU has worked for. Returns false if there are none.
+    pub fn plug_submitted(&mut self, task: TaskId) -> bool {
+        let it = &mut self.tasks[task.index()];
+        self.is_prepaid = !it.submitting.is_empty();
+        self.plug.append(&mut it.submitting);
+        self.is_prepaid
+    }
+
+    /// Takes the plugged I/Os of `task` back, for whose submission its CPU works first, unless it may add to them.
+    pub fn take_plugged(&mut self, task: TaskId, adds: bool) -> &[(VolumeId, Io)] {
+        let it = &mut self.tasks[task.index()];
+        if !adds || self.plug.len() >= PLUG_MAX {
+            it.submitting.append(&mut self.plug);
+        }
+        &it.submitting
     }
 
     /// True if `task` has nothing left to wait for here.
@@ -348,19 +377,27 @@ impl Host<'_> {
     /// Submits the task's collected I/O before `step`, unless `step` adds to it. If the block layer has no slot, the
     /// step is deferred and the task blocks.
     pub fn unplug(&mut self, cpu: CpuId, task: TaskId, step: Step) -> Result<Step, Then> {
+        let is_submission = matches!(step, Step::Io(IoStep::Submit { .. }));
+        if self.charging.io && self.works_for_io(cpu, task, is_submission) {
+            self.storage.as_mut().expect("asked by the caller").tasks[task.index()].deferred = Some(step);
+            return Err(Then::Next);
+        }
         let storage = self.storage.as_mut().expect("asked by the caller");
-        let it = &mut storage.tasks[task.index()];
-        let is_more = matches!(step, Step::Io(IoStep::Submit { .. })) && storage.plug.len() < PLUG_MAX;
+        let it = &storage.tasks[task.index()];
+        let is_more = is_submission && storage.plug.len() < PLUG_MAX;
         if it.unadmitted == 0 && (is_more || storage.plug.is_empty()) {
             return Ok(step);
         }
         self.submit_all();
+        let storage = self.storage.as_mut().expect("as above");
+        storage.is_prepaid = false;
+        let is_charged = self.cpus[cpu.index()].io_until > self.referee.now();
         let it = &mut self.storage.as_mut().expect("as above").tasks[task.index()];
-        if it.unadmitted == 0 {
+        if it.unadmitted == 0 && !is_charged {
             return Ok(step);
         }
         it.deferred = Some(step);
-        Err(self.wait_for_io(cpu, task))
+        if it.unadmitted == 0 { Err(Then::Next) } else { Err(self.wait_for_io(cpu, task)) }
     }
 
     /// Removes and returns the step that `task` put off.
@@ -457,6 +494,10 @@ impl Host<'_> {
                     self.outbox.push(now, Event::Io(event));
                 }
             }
+            if self.charging.io {
+                self.charge_io();
+            }
+            let storage = self.storage.as_mut().expect("as above");
             let mut outcomes = std::mem::take(&mut storage.out.outcomes);
             if outcomes.is_empty() {
                 break;

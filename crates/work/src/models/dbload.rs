@@ -23,7 +23,7 @@ mod tasks;
 
 use super::About;
 use database::Database;
-use goodness_core::{ChannelKind, HORIZON_MAX, Seed, Span, Start, Task, TaskSpec, Time, Workload};
+use goodness_core::{ChannelKind, HORIZON_MAX, LockKind, Seed, Span, Start, Task, TaskSpec, Time, Workload};
 use tasks::{IoThread, Loader, LogWriter, Savepoint};
 
 pub const ABOUT: About = About {
@@ -81,6 +81,9 @@ goodness_core::tunables! {
         writes: Writes = Writes::Direct;
         /// Mark these writes as synchronous for the elevators.
         flagged: bool = true;
+        /// Let only one thread at a time write to a volume, as a file system does that holds the lock of a file's inode
+        /// across a synchronous write.
+        serial: bool = false;
         /// Data cache, MiB. Loaders wait while all of it is dirty; pagers write once a third is.
         cache: u64 = 1500, in 1 => 3000;
         /// Layout of the logical volume on the disks.
@@ -145,6 +148,7 @@ pub fn build(settings: &Settings, seed: Seed) -> Workload {
     Workload {
         tasks,
         channels: vec![ChannelKind::Semaphore; VOLUMES + 3 + settings.loaders as usize],
+        locks: vec![LockKind::Fifo; if settings.serial { VOLUMES } else { 0 }],
         horizon: Some(Time::ZERO + HORIZON_MAX),
         storage,
         ..Workload::default()

@@ -4,7 +4,7 @@ use super::database::{Database, Order, Run};
 use super::disks::{LOGICAL, PAGE, file_of, log_sector_of};
 use super::tables::ExportFile;
 use super::{Channels, Settings, VOLUMES, Writes};
-use goodness_core::{Behaviour, FileId, IoStep, Operation, Rng, Span, Step, StepContext, Time};
+use goodness_core::{Behaviour, FileId, IoStep, LockId, Operation, Rng, Span, Step, StepContext, Time};
 use std::collections::VecDeque;
 
 /// CPU time of asking for one write and hearing of its end: a guess.
@@ -311,6 +311,8 @@ pub struct IoThread {
     volume: usize,
     writes: Writes,
     flagged: bool,
+    /// The lock of the volume's inode, held across a synchronous write.
+    inode: Option<LockId>,
     steps: Steps,
     /// Writes done and not reported.
     done: u64,
@@ -325,6 +327,7 @@ impl IoThread {
             volume,
             writes: settings.writes,
             flagged: settings.flagged,
+            inode: settings.serial.then_some(LockId(volume as u32)),
             steps: Steps::new(),
             done: 0,
             is_soft: false,
@@ -341,7 +344,9 @@ impl IoThread {
                 self.steps.push_back(Step::Compute(Span(IO_COST.0)));
                 match self.writes {
                     Writes::Direct => {
+                        self.steps.extend(self.inode.map(Step::Lock));
                         self.steps.extend([write(database.sector_of(self.volume, run), run.pages, self.flagged), ALL]);
+                        self.steps.extend(self.inode.map(Step::Unlock));
                     }
                     Writes::Buffered => self.steps.push_back(self.buffered(run)),
                 }
