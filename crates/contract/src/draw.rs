@@ -104,9 +104,21 @@ pub(crate) fn draw_machine(rng: &mut Rng, cpus: u32, is_unequal: bool) -> Machin
             cache_refill: Span(rng.below(3_000)),
             lock_handover: Span(rng.below(500)),
             effort: std::array::from_fn(|_| Span(rng.below(30))),
+            io: draw_io_costs(rng),
         };
     }
     machine
+}
+
+fn draw_io_costs(rng: &mut Rng) -> IoCosts {
+    IoCosts {
+        submit: Span(rng.below(4_000)),
+        page: Span(rng.below(200)),
+        complete: Span(rng.below(3_000)),
+        request: Span(rng.below(1_000)),
+        timer: Span(rng.below(2_000)),
+        effort: std::array::from_fn(|_| Span(rng.below(100))),
+    }
 }
 
 /// A random task, possibly with a reservation small enough for admission control.
