@@ -45,6 +45,13 @@ fn a_missing_switch_is_put_where_the_newcomer_was_woken() {
 }
 
 #[test]
+fn a_cpu_without_a_line_takes_who_was_woken_for_it_and_not_who_ran_from_the_start() {
+    let trace = lines(&[waking(200, 0, 9, 2, 1), switch(900, 1, 2, "S", 0)]);
+    assert_eq!(switches(&trace), "0R>2@200* 2S>0@900");
+    assert_eq!(switches(&lines(&[waking(200, 0, 9, 3, 0), switch(900, 1, 2, "S", 0)])), "2S>0@900");
+}
+
+#[test]
 fn an_idle_cpu_takes_a_waiting_task_at_once_although_its_switch_is_missing() {
     let trace = lines(&[
         switch(100, 0, 1, "S", 0),

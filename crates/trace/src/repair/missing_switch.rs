@@ -40,7 +40,9 @@ impl Repairer {
             self.repairs.add(Repair::TwoPlaces, 1, line);
             self.put_switch(other, None, 0, at, consumer);
         }
-        if running.is_some() {
+        // Of a CPU without a line so far, a task that was woken since the trace began did not run there from its start.
+        let has_come = |task: TaskId| self.states[task.index()].standing == Standing::Runnable;
+        if running.is_some() || task.is_some_and(has_come) {
             self.repairs.add(Repair::MissingSwitch, 1, line);
             self.put_switch(cpu, task, prio, at, consumer);
         } else if let Some(task) = task {
