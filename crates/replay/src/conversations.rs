@@ -6,8 +6,10 @@
 //! serves peers in the order in which they become ready, as with `epoll`:
 //!
 //! 1. If the loop addresses a peer that has replied, that reply starts a new turn.
-//! 2. Exception: the loop slept while that reply was there, or served a later reply before it. Then it was not waiting
-//!    for that reply: it acts by itself (for example a new request to an idle worker), and its current turn continues.
+//! 2. Exception: the loop slept while that reply was there, or served two later replies before it. Then it was not
+//!    waiting for that reply: it acts by itself (for example a new request to an idle worker), and its current turn
+//!    continues. A single later reply is no exception: the loop read both and answers in another order, as Redis does,
+//!    whose last to ask is the first to be answered.
 //! 3. If the loop slept and a peer woke it, that message starts a new turn, unless rule 1 names another reply for the
 //!    loop's next action.
 //!
@@ -28,6 +30,8 @@ struct Part {
     answered: Option<(Answer, Time)>,
     /// As a loop: time of the latest reply it has served.
     served: Time,
+    /// As a loop: time of the latest reply it had served before that.
+    before: Time,
     /// As a loop: time it last went to sleep.
     slept: Time,
     /// As a loop: the message that ended its sleep, if it has done nothing since.
@@ -80,10 +84,12 @@ impl Conversations {
         let (asked_by, answered) = (part.asked_by.replace(task), part.answered.take());
         let (answer, at) = answered.filter(|_| asked_by == Some(task))?;
         let part = &mut self.parts[task.index()];
-        if at < part.served || at <= part.slept {
+        if (at < part.served && at <= part.before) || at <= part.slept {
             return None;
         }
-        part.served = at;
+        if at >= part.served {
+            (part.served, part.before) = (at, part.served);
+        }
         part.woken_by = None;
         Some(answer)
     }
@@ -136,10 +142,19 @@ mod tests {
     }
 
     #[test]
+    fn answers_that_were_read_together_begin_turns_in_any_order() {
+        let (mut conversations, first, second) = both_answered();
+        assert_eq!(conversations.speaks(LOOP, TaskId(2)), Some(second));
+        assert_eq!(conversations.speaks(LOOP, TaskId(1)), Some(first));
+    }
+
+    #[test]
     fn who_was_passed_over_is_spoken_to_on_the_loops_own_initiative() {
         let (mut conversations, _, second) = both_answered();
         assert_eq!(conversations.speaks(LOOP, TaskId(2)), Some(second));
-        assert_eq!(conversations.speaks(LOOP, TaskId(1)), None, "a later answer was served before");
+        let third = conversations.rests(TaskId(2), Time(30));
+        assert_eq!(conversations.speaks(LOOP, TaskId(2)), third);
+        assert_eq!(conversations.speaks(LOOP, TaskId(1)), None, "two later answers were served before");
     }
 
     #[test]
