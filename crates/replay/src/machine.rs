@@ -63,16 +63,26 @@ pub fn machine_of(recording: &Recording, history: &History, grid: Option<TickGri
         machine.first_tick = grid.first;
     }
     let delays = Delays::of(history);
-    let here = median(&delays.idle_here).or_else(|| median(&delays.idle_elsewhere));
-    let elsewhere = median(&delays.idle_elsewhere);
     machine.costs.preempt = median(&delays.preempted_here).unwrap_or_default();
-    machine.costs.idle_exit = here.unwrap_or_default();
-    machine.costs.interrupt = match elsewhere {
-        Some(elsewhere) => elsewhere.saturating_sub(machine.costs.idle_exit),
-        None => median(&delays.preempted_elsewhere).unwrap_or_default(),
-    };
+    machine.costs.interrupt = interrupt(&delays);
+    machine.costs.idle_exit = idle_exit(&delays, machine.costs.interrupt);
     let figures = figures(&machine, grid, hz, history.hz.is_some(), &delays);
     Ok(RecordedMachine { machine, figures })
+}
+
+/// Time to make another CPU reschedule: what an idle one takes beyond a waking on itself, else as seen of those that
+/// ran a task.
+fn interrupt(delays: &Delays) -> Span {
+    match (median(&delays.idle_here), median(&delays.idle_elsewhere)) {
+        (Some(here), Some(elsewhere)) => elsewhere.saturating_sub(here),
+        _ => median(&delays.preempted_elsewhere).unwrap_or_default(),
+    }
+}
+
+/// Time that an idle CPU takes to leave idle: of a waking on itself, else of one on another beyond the interrupt.
+fn idle_exit(delays: &Delays, interrupt: Span) -> Span {
+    let elsewhere = || median(&delays.idle_elsewhere).map(|it| it.saturating_sub(interrupt));
+    median(&delays.idle_here).or_else(elsewhere).unwrap_or_default()
 }
 
 fn place(index: u32, known: &[Neighbourhood]) -> Cpu {
@@ -135,7 +145,7 @@ fn figures(machine: &Machine, grid: Option<TickGrid>, hz: Option<u32>, hz_told: 
             "preempt_elsewhere",
             shown(&delays.preempted_elsewhere),
             delays.preempted_elsewhere.len(),
-            "median time from a wake-up to the preemption on another CPU; used as `interrupt` if no CPU was idle",
+            "median time from a wake-up to the preemption on another CPU; `interrupt` if idle CPUs do not tell it",
         ),
     ]
 }
