@@ -22,6 +22,7 @@ pub mod conversations;
 pub mod dialogues;
 mod draft;
 pub mod groups;
+pub mod handoffs;
 mod history;
 pub mod loop_rounds;
 pub mod machine;
@@ -52,6 +53,7 @@ pub use unknowns::Unknowns;
 
 use conduits::Conduits;
 use goodness_core::{Channel, ChannelKind, Seed, Span, TaskId, TaskSpec, Time, Workload, WorkloadSource};
+use handoffs::HandoffState;
 use loop_rounds::RoundState;
 use player::{Player, Shared};
 use program::permuted;
@@ -85,7 +87,16 @@ impl Replay {
     /// again, one that nobody posts, queues, and conduits.
     fn shared(&self, queues: Vec<Queue>) -> (Arc<Shared>, Vec<ChannelKind>) {
         let Recovered {
-            edges, ref rounds, ref going_on, ref delays, ref affinities, ref conduits, lap, ref tasks, ..
+            edges,
+            ref rounds,
+            ref going_on,
+            ref delays,
+            ref affinities,
+            ref conduits,
+            ref holders,
+            lap,
+            ref tasks,
+            ..
         } = self.recovered;
         let forks = Channel(edges + rounds.rounds());
         let mut channels = vec![ChannelKind::Semaphore; forks.0 as usize + tasks.len() + 1];
@@ -96,9 +107,10 @@ impl Replay {
         let queues = QueueState::new(queues, of_queues);
         let conduits = (Arc::clone(conduits), self.recovered.transfer_costs);
         let conduits = Conduits::new(conduits, of_conduits, tasks.iter().map(|it| it.start));
+        let handoffs = HandoffState::new(Arc::clone(holders), tasks.len());
         let rounds = RoundState::new(Arc::clone(rounds), Channel(edges));
         let (going_on, delays, affinities) = (going_on.clone(), delays.clone(), affinities.clone());
-        (Arc::new(Shared { rounds, conduits, queues, going_on, delays, affinities, forks, lap }), channels)
+        (Arc::new(Shared { rounds, handoffs, conduits, queues, going_on, delays, affinities, forks, lap }), channels)
     }
 
     /// Every policy is measured in the recorded window. Work that was complete in the recording is replayed until it is

@@ -128,6 +128,7 @@ fn has_its_order(instruction: Instruction) -> bool {
         Instruction::Sleep(_)
         | Instruction::SleepUntil(_)
         | Instruction::Wait(_)
+        | Instruction::WaitHeld(_)
         | Instruction::WaitUninterruptible(_)
         | Instruction::Send(..)
         | Instruction::Receive(..)
@@ -150,6 +151,7 @@ fn has_its_order(instruction: Instruction) -> bool {
         | Instruction::Class(..)
         | Instruction::Affinity(_)
         | Instruction::Group(_)
+        | Instruction::Cycle(_)
         | Instruction::Yield => false,
     }
 }

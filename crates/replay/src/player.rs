@@ -1,6 +1,7 @@
 //! Runs recovered programmes: each instruction becomes a step of the simulated task.
 
 use crate::conduits::Conduits;
+use crate::handoffs::HandoffState;
 use crate::loop_rounds::RoundState;
 use crate::open_end::GoesOn;
 use crate::program::{Instruction, Op};
@@ -13,6 +14,8 @@ use std::sync::Arc;
 pub struct Shared {
     /// The rounds of event loops.
     pub rounds: RoundState,
+    /// The cycles of tasks that hold locks.
+    pub handoffs: HandoffState,
     /// Pipes and sockets.
     pub conduits: Conduits,
     /// The queues of services.
@@ -111,12 +114,13 @@ impl Player {
                 self.slept_until = Some(until.max(cx.now));
                 Step::SleepUntil(until)
             }
-            Instruction::Wait(edge) | Instruction::WaitUninterruptible(edge)
+            Instruction::Wait(edge) | Instruction::WaitHeld(edge) | Instruction::WaitUninterruptible(edge)
                 if self.lap > 0 && self.delay(edge).is_some() =>
             {
                 Step::Sleep(self.delay(edge)?)
             }
-            Instruction::Wait(edge) => Step::Wait(Channel(edge)),
+            Instruction::WaitHeld(edge) if !self.shared.handoffs.is_held(edge, self.lap) => return None,
+            Instruction::Wait(edge) | Instruction::WaitHeld(edge) => Step::Wait(Channel(edge)),
             Instruction::WaitUninterruptible(edge) => Step::WaitUninterruptible(Channel(edge)),
             Instruction::Post(edge) => Step::Wake(Channel(edge)),
             Instruction::Answer(turn) => Step::Wake(self.shared.rounds.answer(turn, self.lap)?),
@@ -138,6 +142,7 @@ impl Player {
             }
             Instruction::Served(request) => return self.report(Begun::Request(request)),
             Instruction::ServedBy(queue, service) => return self.report(Begun::Connection(queue, service)),
+            Instruction::Cycle(cycle) => return self.shared.handoffs.begin(cx.task, self.lap, cycle),
             Instruction::LapBegin => {
                 self.lap_begin = self.at;
                 return None;

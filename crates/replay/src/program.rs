@@ -19,7 +19,9 @@ pub enum Instruction {
     SleepUntil(Time),
     /// Wait for the wake-up edge of this number.
     Wait(u32),
-    /// The same in uninterruptible sleep.
+    /// The same, but only if the holder of what the task waits for has begun its cycle ([`super::handoffs`]).
+    WaitHeld(u32),
+    /// As `Wait`, in uninterruptible sleep.
     WaitUninterruptible(u32),
     /// Fire the edge of this number.
     Post(u32),
@@ -57,6 +59,8 @@ pub enum Instruction {
     Send(u32, u32),
     /// Receive this many bytes from the conduit of this number; wait for them.
     Receive(u32, u32),
+    /// The task begins its cycle of this number.
+    Cycle(u32),
     /// Later laps begin here. The instructions before it run once.
     LapBegin,
     /// End.
@@ -69,7 +73,10 @@ impl Instruction {
     /// True if it concerns nobody but the task, which does not block at it, and is no work.
     #[must_use]
     pub fn is_about_itself(self) -> bool {
-        matches!(self, Self::Nice(_) | Self::Class(..) | Self::Affinity(_) | Self::Group(_) | Self::Yield)
+        matches!(
+            self,
+            Self::Nice(_) | Self::Class(..) | Self::Affinity(_) | Self::Group(_) | Self::Cycle(_) | Self::Yield
+        )
     }
 }
 
@@ -123,14 +130,16 @@ impl Op {
             Instruction::Connect(pool) => (23, pool.into()),
             Instruction::ServedBy(pool, service) => (24, u64::from(pool) << 32 | u64::from(service)),
             Instruction::Group(group) => (25, group.into()),
+            Instruction::WaitHeld(edge) => (26, edge.into()),
+            Instruction::Cycle(cycle) => (27, cycle.into()),
         };
         Op(value.min(LENGTH_MAX) << 5 | tag)
     }
 
-    /// True if it marks the beginning or the end of a request.
+    /// True if it marks the beginning or the end of a request, or the beginning of a cycle.
     fn is_mark(self) -> bool {
-        use Instruction::{Arrived, Ask, Served, ServedBy};
-        matches!(self.instruction(), Ask(_) | Arrived(_) | Served(_) | ServedBy(..))
+        use Instruction::{Arrived, Ask, Cycle, Served, ServedBy};
+        matches!(self.instruction(), Cycle(_) | Ask(_) | Arrived(_) | Served(_) | ServedBy(..))
     }
 
     /// Decodes it.
@@ -163,6 +172,8 @@ impl Op {
             23 => Instruction::Connect(value as u32),
             24 => Instruction::ServedBy((value >> 32) as u32, value as u32),
             25 => Instruction::Group(value as u32),
+            26 => Instruction::WaitHeld(value as u32),
+            27 => Instruction::Cycle(value as u32),
             _ => Instruction::Cut,
         }
     }
@@ -234,6 +245,8 @@ mod tests {
             Instruction::SleepUntil(Time(u64::MAX >> 5)),
             Instruction::Wait(u32::MAX),
             Instruction::WaitUninterruptible(7),
+            Instruction::WaitHeld(u32::MAX),
+            Instruction::Cycle(7),
             Instruction::Post(8),
             Instruction::Fork(9),
             Instruction::Nice(-20),

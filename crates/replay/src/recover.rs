@@ -11,6 +11,7 @@
 //! instruction can always proceed. Nothing inside a turn waits, so a loop that is busy with a later turn returns to it.
 
 mod finish;
+mod locks;
 mod pooled;
 
 use super::answers::{Held, Windows};
@@ -19,6 +20,7 @@ use super::causes::{Cause, Rule};
 use super::clock::TickGrid;
 use super::conversations::Conversations;
 use super::dialogues::Dialogues;
+use super::handoffs::Handoffs;
 use super::history::History;
 use super::marks::Marks;
 use super::messages::Messages;
@@ -94,6 +96,7 @@ pub fn recover(history: &History, options: ReplayOptions) -> Recovered {
         marks: Marks::new(requests.marks()),
         requests,
         dialogues: Dialogues::find(history, &rule),
+        handoffs: Handoffs::new(history.participants.len()),
         sent: BTreeMap::new(),
         pooled: vec![Pooled::default(); pools.all.len()],
         pools,
@@ -112,8 +115,7 @@ pub fn recover(history: &History, options: ReplayOptions) -> Recovered {
         record: 0,
     };
     recovery.find_messages();
-    let laps_begin = Some(history.begin() + history.length() / START_UP)
-        .filter(|_| options.ends == Ends::Open && recovery.windows.is_empty() && recovery.messages.conduits.is_empty());
+    let laps_begin = recovery.later_laps_begin();
     for (record, number) in history.records.iter().zip(0..) {
         recovery.marks.advance(number);
         if recovery.laps_begin.is_none() && laps_begin.is_some_and(|at| record.at >= at) {
@@ -147,6 +149,7 @@ struct Recovery<'a> {
     requests: Requests,
     marks: Marks,
     dialogues: Dialogues,
+    handoffs: Handoffs,
     /// For each sender with a window: messages it may still send, and the channel that counts replies.
     sent: BTreeMap<(TaskId, u32), (u32, u32)>,
     pools: Pools,
@@ -178,6 +181,12 @@ impl Recovery<'_> {
         if !self.messages.conduits.is_empty() {
             (self.pools, self.pooled) = (Pools::none(self.history), Vec::new());
         }
+    }
+
+    /// Time at which later laps begin, unless a lap is the whole recording.
+    fn later_laps_begin(&self) -> Option<Time> {
+        let is_part = self.ends == Ends::Open && self.windows.is_empty() && self.messages.conduits.is_empty();
+        is_part.then(|| self.begin + self.history.length() / START_UP)
     }
 
     fn see(&mut self, record: &Record, is_yield: bool) {
@@ -420,10 +429,13 @@ impl Recovery<'_> {
         if let Activity::Unaccounted(since) = self.recoveries[task.index()].activity {
             self.recoveries[task.index()].activity = Activity::Blocked(since, Off::Sleeping);
         }
+        let holder = self.handoff(wake, cause, at);
         match self.recoveries[task.index()].activity {
             Activity::Blocked(..) => {
                 let ending = self.ending(task, cause, at);
+                self.hold(ending, holder);
                 self.wait_ended(task, ending, at);
+                self.begin_cycle(task, cause, ending, holder, at);
             }
             Activity::Unseen => {
                 self.unknowns.waits_begun_before += 1;
@@ -538,6 +550,7 @@ impl Recovery<'_> {
         }
         let instruction = match (ending, self.arrivals) {
             (Ending::Edge(edge), _) if off == Off::Uninterruptible => Instruction::WaitUninterruptible(edge),
+            (Ending::Edge(edge), _) if self.handoffs.holders.contains_key(&edge) => Instruction::WaitHeld(edge),
             (Ending::Edge(edge), _) => Instruction::Wait(edge),
             (Ending::Transfer, _) => return self.recoveries[task.index()].now_runnable(at),
             // It may continue with any reply: its sleep follows from the turns of the replay.

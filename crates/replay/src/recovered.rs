@@ -3,6 +3,7 @@
 use super::clock::TickGrid;
 use super::conduits::{Conduit, Costs};
 use super::draft::Draft;
+use super::handoffs::{Holder, Holders};
 use super::loop_rounds::LoopRounds;
 use super::open_end::{GoesOn, going_on, open_ends};
 use super::participants::Participant;
@@ -60,6 +61,8 @@ pub struct Recovered {
     pub groups: Groups,
     /// Pipes and sockets whose calls were recorded.
     pub conduits: Arc<[Conduit]>,
+    /// The holders of locks, by the edge that they signal.
+    pub holders: Arc<Holders>,
     /// CPU time of their calls.
     pub transfer_costs: Costs,
     /// True if every task that was recorded on purpose ended before the recording did.
@@ -107,6 +110,8 @@ pub struct Found {
     pub drafts: Vec<Draft>,
     /// Length of each recorded wait for an edge, by edge.
     pub waits: Vec<Span>,
+    /// The holders of locks, by the edge that they signal.
+    pub holders: Holders,
     /// Number of answers that the drafts name.
     pub answers: usize,
     /// The affinities that instructions name.
@@ -148,6 +153,8 @@ impl Found {
         }
         let mut programmes: Vec<Vec<Op>> =
             drafts.iter().map(|draft| with_forks_renumbered(&draft.ops, &place)).collect();
+        let holders =
+            Arc::new(self.holders.into_iter().filter_map(|(edge, it)| placed_holder(edge, it, &place)).collect());
         let conduits = placed(self.conduits, &drafts, &going_on, &place);
         services::remove_unserved(&mut programmes, &drafts, &pools, &taken);
         let rounds = Arc::new(LoopRounds::arrange(&mut programmes, &ends.unanswered));
@@ -171,6 +178,7 @@ impl Found {
             affinities: self.affinities,
             groups: self.groups,
             conduits,
+            holders,
             transfer_costs: self.transfer_costs,
             is_over,
             requests: self.requests,
@@ -180,6 +188,11 @@ impl Found {
             lap: self.lap,
         }
     }
+}
+
+/// `holder` by its place.
+fn placed_holder(edge: u32, holder: Holder, place: &[Option<u32>]) -> Option<(u32, Holder)> {
+    Some((edge, Holder { task: TaskId(place[holder.task.index()]?), ..holder }))
 }
 
 /// `conduits` with the places of their receivers, and whether a sender ends for good.

@@ -30,6 +30,7 @@ impl Recovery<'_> {
             }
         }
         self.let_clock_stop(&stopped);
+        self.keep_free_locks();
         let kept = self.history.participants.iter().map(|c| self.others == Others::Compete || c.judged);
         let draft = |((index, recovery), kept): ((usize, TaskRecovery), bool)| {
             let start = recovery.start.filter(|_| kept)?;
@@ -38,6 +39,7 @@ impl Recovery<'_> {
         let found = Found {
             drafts: self.recoveries.into_iter().enumerate().zip(kept).filter_map(draft).collect(),
             waits: self.waits,
+            holders: self.handoffs.holders,
             answers: self.conversations.len(),
             affinities: self.changes.affinities,
             groups: self.history.groups.clone(),
@@ -94,10 +96,31 @@ impl Recovery<'_> {
         }
     }
 
+    /// Keeps what concerns locks that are mostly free: waits for their holders, and cycles of these.
+    fn keep_free_locks(&mut self) {
+        let program_of: Vec<u32> = self.history.participants.iter().map(|it| it.program).collect();
+        self.handoffs.keep_free_locks(&program_of);
+        let known = &self.handoffs.holders;
+        let holders: BTreeSet<TaskId> = known.values().map(|holder| holder.task).collect();
+        for (recovery, task) in self.recoveries.iter_mut().zip(0..) {
+            for op in &mut recovery.ops {
+                if let Instruction::WaitHeld(edge) = op.instruction()
+                    && !known.contains_key(&edge)
+                {
+                    *op = Op::new(Instruction::Wait(edge));
+                }
+            }
+            if !holders.contains(&TaskId(task)) {
+                recovery.ops.retain(|op| !matches!(op.instruction(), Instruction::Cycle(_)));
+            }
+        }
+    }
+
     /// A task that waited for the end of a task stopped by a clock waits as long as in the recording.
     fn let_clock_stop(&mut self, stopped: &BTreeSet<u32>) {
         for op in self.recoveries.iter_mut().flat_map(|recovery| &mut recovery.ops) {
-            if let Instruction::Wait(edge) | Instruction::WaitUninterruptible(edge) = op.instruction()
+            use Instruction::{Wait, WaitHeld, WaitUninterruptible};
+            if let Wait(edge) | WaitHeld(edge) | WaitUninterruptible(edge) = op.instruction()
                 && stopped.contains(&edge)
             {
                 *op = Op::new(Instruction::Sleep(self.waits[edge as usize]));

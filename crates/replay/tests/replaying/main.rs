@@ -2,6 +2,7 @@
 
 mod attributes;
 mod dialogues;
+mod handoffs;
 mod messages;
 mod pinned;
 mod pools;
