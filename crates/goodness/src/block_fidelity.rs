@@ -1,6 +1,6 @@
 //! Fidelity of the replay of a trace of block I/O.
 
-use crate::fidelity::entry;
+use crate::fidelity::{PER_SUBMITTER, entry};
 use crate::recorded::Recorded;
 use crate::report::unit_of;
 use crate::run::RunResult;
@@ -20,8 +20,6 @@ const COMPARED: &[(&str, Option<f64>)] = &[
     ("io_write_latency_p99", Some(0.60)),
 ];
 
-/// I/Os done for the submitter with the largest relative error.
-const PER_SUBMITTER: &str = "io_per_submitter";
 /// Largest error promised of it.
 const PER_SUBMITTER_BOUND: f64 = 0.20;
 /// Mean number of I/Os in flight.

@@ -30,6 +30,9 @@ const WORK_PER_TASK: &str = "cpu_time_per_task";
 /// The same in the fifth of the window with the largest error.
 const WORK_PER_FIFTH: &str = "cpu_time_per_fifth";
 
+/// I/Os done for the submitter with the largest relative error.
+pub(crate) const PER_SUBMITTER: &str = "io_per_submitter";
+
 /// Requests answered in the window.
 const REQUESTS: &str = "requests";
 
@@ -100,7 +103,7 @@ pub(crate) fn fidelity(recorded: &Recorded, policy: &str, run: &RunResult) -> Fi
     Fidelity { policy: policy.into(), metrics, lacks: recorded.lacks.clone() }
 }
 
-/// Replays that are compared with a recording of tasks, an odd number: a single one, in which small differences grow,
+/// Replays that are compared with a recording, an odd number: a single one, in which small differences grow,
 /// misses by chance what most keep.
 pub(crate) const VERIFYING: u32 = 5;
 
@@ -111,7 +114,7 @@ pub(crate) fn middle(mut each: Vec<Fidelity>) -> Option<Fidelity> {
     for (index, metric) in found.metrics.iter_mut().enumerate() {
         let mut all: Vec<FidelityMetric> = each.iter().filter_map(|it| it.metrics.get(index).cloned()).collect();
         all.push(metric.clone());
-        let is_worst = [WORK_PER_TASK, WORK_PER_FIFTH].contains(&metric.name.as_str());
+        let is_worst = [WORK_PER_TASK, WORK_PER_FIFTH, PER_SUBMITTER].contains(&metric.name.as_str());
         let place = |it: &FidelityMetric| if is_worst { it.error } else { it.replayed };
         all.sort_by(|a, b| place(a).unwrap_or(f64::NAN).total_cmp(&place(b).unwrap_or(f64::NAN)));
         let half = all.len() / 2;

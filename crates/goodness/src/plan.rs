@@ -32,7 +32,7 @@ use std::time::Instant;
 /// the reference of all comparisons. Replication `n` is [`Replication::of`] the seed and `n`, in every plan and for
 /// every contender, which pairs the runs of two contenders.
 ///
-/// If the work is a recording, the plan also replays it once under the recording's policy. The difference to the
+/// If the work is a recording, the plan also replays it a few times under the recording's policy. The difference to the
 /// recording is the stated error ([`Runs::fidelity`]).
 pub struct Plan<'a> {
     /// Simulated machine.
@@ -173,14 +173,12 @@ impl<'a> Plan<'a> {
     /// come first, unless they are among the contenders' runs.
     fn jobs<'b>(&'b self, verifier: Option<&'b Contender>) -> Vec<Job<'b>> {
         let whole = self.recorded.and_then(|it| it.whole.as_deref());
-        let is_block = self.recorded.is_some_and(|it| it.elevator.is_some());
-        let count = if is_block { 1 } else { VERIFYING };
         let own = self.first..self.first + self.runs;
         let anyway = verifier.filter(|it| whole.is_none() && self.contenders.contains(it));
         let verifying = verifier.into_iter().flat_map(|contender| {
             let source = whole.unwrap_or(self.source);
             let job = move |replication| Job { contender, source, index: None, replication, verifies: true };
-            (0..count).map(job)
+            (0..VERIFYING).map(job)
         });
         let is_shared = |job: &Job| anyway.is_some() && job.replication == 0 && own.contains(&0);
         let alone = verifying.filter(move |job| !is_shared(job));
