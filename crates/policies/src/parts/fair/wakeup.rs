@@ -1,8 +1,7 @@
 //! Placement of a woken task: near its waker or its previous CPU, preferably on an idle CPU.
 //!
 //! Source: specs/smp.md sections 4.1 to 4.5: wake-affine, then an idle CPU that shares the target's cache. The busier
-//! the CPUs were, the fewer are searched (SIS_UTIL). Where CPUs are unequal, the task must also fit. Not in the sheet: a
-//! forked task has the flips of its parent (section 4.2).
+//! the CPUs were, the fewer are searched (SIS_UTIL). Where CPUs are unequal, the task must also fit.
 //! Departure: whether a core is idle is looked up, not remembered.
 //! Left out: clusters, energy-aware choice.
 
