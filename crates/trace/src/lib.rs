@@ -29,6 +29,7 @@ mod ftrace_write;
 mod latency;
 mod line;
 mod lines;
+mod load;
 mod lost;
 mod metadata;
 mod observe;
@@ -55,13 +56,14 @@ pub use excerpt::Excerpt;
 pub use format::Format;
 pub use formats::FORMATS;
 pub use ftrace_write::{FtraceWriter, TaskLabel};
+pub use load::{load, load_excerpt, load_input};
 pub use metadata::{
     Attributes, Change, Command, Cpus, Group, Header, Kernel, LostOnCpu, Metadata, Neighbourhood, Steal, Unreadable,
     Window,
 };
 pub use observe::Served;
 pub use prev_state::PrevState;
-pub use read::{TraceFacts, load, load_excerpt, load_input, read, read_excerpt};
+pub use read::{TraceFacts, read, read_excerpt};
 pub use record_consumer::RecordConsumer;
 pub use recording::Recording;
 pub use repairs::{Count, Repair, Repairs};

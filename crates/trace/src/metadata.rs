@@ -55,7 +55,7 @@ impl Metadata {
         self.recording.as_ref().map_or(&[], |r| &r.members)
     }
 
-    /// Leaves what is true of the trace from `begin` on, in ns: attributes as of that time, and no count of all losses.
+    /// Leaves what is true of the trace from `begin` on, in ns: attributes as of that time, and losses unknown.
     pub(crate) fn cut(&mut self, begin: u64) {
         self.attributes.iter_mut().for_each(|task| task.begin_at(begin));
         self.recording.iter_mut().for_each(|header| header.lost.clear());

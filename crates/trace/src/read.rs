@@ -1,25 +1,21 @@
-//! Reads a trace: [`read`] passes on one event after the other, [`load`] keeps all in memory.
+//! Reads a trace: [`read`] passes on one event after the other, [`crate::load`] keeps all in memory.
 
 use crate::compress::Input;
 use crate::error::TraceError;
-use crate::event::{Context, Marker, Record};
+use crate::event::{Context, Record};
 use crate::excerpt::Excerpt;
 use crate::format::Format;
 use crate::formats::{FORMATS, HEAD, recognise, remedy};
 use crate::line::{Content, EventLine, LineEvent, Parsed};
 use crate::lines::{Line, Lines};
 use crate::metadata::Metadata;
-use crate::place_repairs::place_repairs;
 use crate::record_consumer::RecordConsumer;
-use crate::recording::Recording;
 use crate::reorder::{Reorder, WINDOW};
 use crate::repair::Repairer;
 use crate::repairs::{Repair, Repairs};
 use crate::tasks::Tasks;
-use goodness_core::Span;
+use goodness_core::{Span, Time};
 use std::io;
-use std::ops::Range;
-use std::path::Path;
 
 /// Most events, in percent, that may be too far out of order to be sorted. A choice: one jump of the clock leaves a
 /// usable trace; the figures of a shuffled or reversed file would be those of its repairs.
@@ -43,6 +39,8 @@ pub struct TraceFacts {
     pub lines: u64,
     /// Bytes of text read, after decompression.
     pub bytes: u64,
+    /// End of the window that was read, if the trace goes on behind it.
+    pub cut_at: Option<Time>,
 }
 
 /// Position of the reader relative to the excerpt.
@@ -69,6 +67,8 @@ struct Reading<'a> {
     progress: Progress,
     /// Events read, without those before the excerpt.
     events: u64,
+    /// True if a switch came before the excerpt.
+    switched_before: bool,
     /// Problems with single lines; joined with the repairer's at the end.
     repairs: Repairs,
     /// First line without a CPU, or with a time that is a count.
@@ -121,6 +121,7 @@ pub fn read_excerpt(
         excerpt,
         progress: Progress::Unseen,
         events: 0,
+        switched_before: false,
         repairs: Repairs::default(),
         refusal: None,
         cut: None,
@@ -187,16 +188,17 @@ impl Reading<'_> {
             Progress::Behind(_) => return,
         };
         let since = Span(at - begin);
+        if since >= self.excerpt.from && matches!(self.progress, Progress::Before(..)) {
+            self.switched_before = self.repairer.switches > 0;
+            (self.events, self.repairs) = (1, Repairs::default());
+            self.repairer.begin_anew(begin.saturating_add(self.excerpt.from.ns()), consumer);
+        }
         if since >= self.excerpt.to {
             self.progress = Progress::Behind(begin);
         } else if since < self.excerpt.from {
             self.progress = Progress::Before(begin, at);
             self.repairer.line(line, &mut Nothing);
         } else {
-            if matches!(self.progress, Progress::Before(..)) {
-                (self.events, self.repairs) = (1, Repairs::default());
-                self.repairer.begin_anew(begin.saturating_add(self.excerpt.from.ns()), consumer);
-            }
             self.progress = Progress::Within(begin);
             self.repairer.line(line, consumer);
         }
@@ -226,6 +228,10 @@ impl Reading<'_> {
             }
             _ => return Err(self.refuse()),
         }
+        let cut_at = match self.progress {
+            Progress::Behind(begin) => Some(Time(begin.saturating_add(self.excerpt.to.ns()))),
+            _ => None,
+        };
         let (backwards, events) = (self.repairs.of(Repair::ClockBackwards), self.events);
         if backwards.count.saturating_mul(100) > events.saturating_mul(BACKWARDS_PERCENT_MAX) {
             let (path, line, count) = (self.name, backwards.first_line, backwards.count);
@@ -248,21 +254,23 @@ impl Reading<'_> {
             warnings,
             lines: self.lines.count,
             bytes: self.lines.bytes,
+            cut_at,
         })
     }
 
     /// The error for a trace without any switch that is kept.
     fn refuse(self) -> TraceError {
-        if self.excerpt != Excerpt::WHOLE {
-            let (path, excerpt) = (self.name, self.excerpt);
-            let why = match self.progress {
-                Progress::Before(begin, last) => format!("the recording is {} long", Span(last - begin)),
-                _ => "no sched_switch event is in it".into(),
-            };
-            return TraceError::Outside { path, excerpt, why };
+        if self.switched_before || self.repairer.switches > 0 {
+            return self.outside();
         }
         let impossible = self.repairs.of(Repair::ImpossibleTime);
         let unreadable = self.repairs.of(Repair::UnreadableEvent);
+        if self.refusal.is_none()
+            && impossible.count + unreadable.count == 0
+            && matches!(self.progress, Progress::Behind(_))
+        {
+            return self.outside();
+        }
         let (path, how) = (self.name, self.format.how_to_record);
         match self.refusal {
             Some(refusal) => refusal,
@@ -272,6 +280,15 @@ impl Reading<'_> {
             }
             None => TraceError::NoSwitches { path, line: self.lines.count, how },
         }
+    }
+
+    fn outside(self) -> TraceError {
+        let (path, excerpt) = (self.name, self.excerpt);
+        let why = match self.progress {
+            Progress::Before(begin, last) => format!("the recording is {} long", Span(last - begin)),
+            _ => "no sched_switch event is in it".into(),
+        };
+        TraceError::Outside { path, excerpt, why }
     }
 
     fn warnings(&self) -> Vec<String> {
@@ -319,74 +336,9 @@ impl Reading<'_> {
     }
 }
 
-/// Reads the trace at `path` (`-` is standard input) as a whole.
-///
-/// # Errors
-/// See [`TraceError`].
-pub fn load(path: &Path) -> Result<Recording, TraceError> {
-    load_input(Input::open(path)?)
-}
-
-/// Reads a trace as a whole.
-///
-/// # Errors
-/// See [`TraceError`].
-pub fn load_input(input: Input) -> Result<Recording, TraceError> {
-    load_excerpt(input, Excerpt::WHOLE)
-}
-
-/// Reads a part of a trace. What comes before it takes no memory.
-///
-/// # Errors
-/// See [`read_excerpt`].
-pub fn load_excerpt(input: Input, excerpt: Excerpt) -> Result<Recording, TraceError> {
-    let mut keep = Keep { recording: Recording { name: input.name.clone(), ..Recording::default() }, late: Vec::new() };
-    let info = read_excerpt(input, excerpt, &mut keep)?;
-    let Keep { mut recording, late } = keep;
-    place_repairs(&mut recording.records, late, info.tasks.len());
-    recording.records.shrink_to_fit();
-    recording.metadata = info.metadata;
-    recording.tasks = info.tasks;
-    recording.repairs = info.repairs;
-    recording.warnings = info.warnings;
-    Ok(recording)
-}
-
 /// Keeps nothing.
 struct Nothing;
 
 impl RecordConsumer for Nothing {
     fn record(&mut self, _: &Record, _: &Tasks) {}
-}
-
-/// Initial capacity, in records.
-const ROOM_MIN: usize = 1024;
-
-/// Keeps all records. Capacity grows by a quarter, not to the double: while records move, at most 2.25 × 40 = 90 bytes
-/// are held for each.
-struct Keep {
-    recording: Recording,
-    late: Vec<(u64, Record)>,
-}
-
-impl RecordConsumer for Keep {
-    fn record(&mut self, record: &Record, _: &Tasks) {
-        let records = &mut self.recording.records;
-        if records.len() == records.capacity() {
-            records.reserve_exact((records.len() / 4).max(ROOM_MIN));
-        }
-        records.push(*record);
-    }
-
-    fn late(&mut self, record: &Record, place: Range<u64>, _: &Tasks) {
-        let records = &self.recording.records;
-        let place = place.start as usize..place.end as usize;
-        let within = records.get(place.clone()).unwrap_or_default();
-        let before = place.start + within.partition_point(|r| r.at <= record.at);
-        self.late.push((before as u64, *record));
-    }
-
-    fn marker(&mut self, marker: Marker) {
-        self.recording.markers.push(marker);
-    }
 }

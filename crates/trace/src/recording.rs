@@ -23,6 +23,8 @@ pub struct Recording {
     pub repairs: Repairs,
     /// Warnings about missing information, as sentences.
     pub warnings: Vec<String>,
+    /// End of the window that was read, if the trace goes on behind it.
+    pub cut_at: Option<Time>,
 }
 
 impl Recording {
@@ -32,13 +34,13 @@ impl Recording {
         self.records.first().map_or(Time::ZERO, |r| r.at)
     }
 
-    /// Time of the last event.
+    /// Time of the last event, or the end of the window that was read.
     #[must_use]
     pub fn end(&self) -> Time {
-        self.records.last().map_or(Time::ZERO, |r| r.at)
+        self.cut_at.unwrap_or_else(|| self.records.last().map_or(Time::ZERO, |r| r.at))
     }
 
-    /// From the first to the last event.
+    /// From its start to its end.
     #[must_use]
     pub fn duration(&self) -> Span {
         self.end().since(self.start())

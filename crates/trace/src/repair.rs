@@ -52,8 +52,8 @@ struct TaskState {
 struct CpuState {
     /// Running task; the outer `None` means unknown.
     running: Option<Option<TaskId>>,
-    /// Priority of the running task.
-    prio: i16,
+    /// Priority of the running task, if known.
+    prio: Option<i16>,
     /// Number of the record after the last line of this CPU.
     next_record: u64,
     /// Time of that line.
@@ -301,7 +301,7 @@ impl Repairer {
         }
         let prev = prev.and_then(|prev| self.task(prev, at, number));
         self.learn_process(prev, line);
-        self.now_running(cpu, prev, prev_prio, at, number, consumer);
+        self.now_running(cpu, prev, Some(prev_prio), at, number, consumer);
         let next = next.and_then(|next| self.task(next, at, number));
         if let Some(task) = next {
             self.arrive(task, cpu, at, number, consumer);
@@ -311,7 +311,7 @@ impl Repairer {
         }
         let state = &mut self.cpus[cpu as usize];
         state.running = Some(next);
-        state.prio = next_prio;
+        state.prio = Some(next_prio);
         state.switched = Some((at, prev));
         self.emit(at, cpu, SchedEvent::Switch { prev, next, prev_prio, next_prio, prev_state }, consumer);
     }
@@ -342,7 +342,7 @@ impl Repairer {
         match state.standing {
             Standing::Running(other) if other != cpu => {
                 self.repairs.add(Repair::TwoPlaces, 1, line);
-                self.put_switch(other, None, 0, at, consumer);
+                self.put_switch(other, None, None, at, consumer);
             }
             Standing::Asleep if state.woken_early => self.repairs.add(Repair::EarlyWaking, 1, line),
             Standing::Asleep => self.repairs.add(Repair::MissingWaking, 1, line),
@@ -373,7 +373,7 @@ impl Repairer {
         let comm = if unnamed { line.comm } else { Comm::default() };
         let current = self.task(NamedTask { pid, comm }, line.at, line.line);
         self.learn_process(current, line);
-        self.now_running(line.cpu, current, 0, line.at, line.line, consumer);
+        self.now_running(line.cpu, current, None, line.at, line.line, consumer);
         current
     }
 

@@ -68,7 +68,7 @@ fn who_runs_throughout_the_window_is_known_although_it_writes_nothing_there() {
     let part = excerpt(&text, "105us..175us").expect("a window");
     let pid = |(cpu, task): (u32, TaskId)| (cpu, part.tasks.get(task).map(|it| it.pid));
     assert_eq!(at_start(&part).into_iter().map(pid).collect::<Vec<_>>(), [(0, Some(9)), (1, Some(7))]);
-    assert_eq!((part.start(), part.end()), (Time(205_000), Time(270_000)));
+    assert_eq!((part.start(), part.end()), (Time(205_000), Time(275_000)));
     assert_eq!(part.metadata.cpus, 2);
     // The first switches to tasks unseen before are no repairs of the window.
     assert!(lines(&text).repairs.of(Repair::FirstSeenRunning).count > 0);
@@ -82,6 +82,34 @@ fn a_window_outside_the_trace_or_without_a_switch_is_refused_with_the_length() {
     assert!(refused("1s..2s").contains("the recording is 800us long"), "{}", refused("1s..2s"));
     assert!(refused("50us..150us").contains("no sched_switch event is in it"), "{}", refused("50us..150us"));
     assert!(excerpt(&text, "50us..").is_ok() && excerpt(&text, "801us").is_ok());
+    // A window between two events, with switches before and behind.
+    let refused = |window| excerpt(&[switch(100, 0, 0, "R", 1), switch(900, 0, 1, "S", 0)], window).is_err();
+    assert!(refused("10us..50us") && !refused("10us..801us"));
+}
+
+#[test]
+fn a_window_ends_where_it_is_cut_and_the_last_at_its_last_event() {
+    let text =
+        [switch(100, 0, 0, "R", 1), switch(200, 0, 1, "S", 0), switch(300, 0, 0, "R", 2), waking(900, 0, 2, 1, 0)];
+    let ends = |window| excerpt(&text, window).map(|part| part.end()).ok();
+    assert_eq!(["50us..700us", "50us..2ms", "50us.."].map(ends), [800, 900, 900].map(|us| Some(Time(us * 1_000))));
+}
+
+#[test]
+fn who_runs_at_the_start_is_known_at_every_priority() {
+    for prio in ["0", "-1", "120"] {
+        let to = switch(100, 0, 0, "R", 1).replace("next_prio=120", &format!("next_prio={prio}"));
+        let part = excerpt(&[to, switch(900, 0, 1, "R", 2)], "50us..").expect("a window");
+        assert_eq!((at_start(&part).len(), part.start()), (1, Time(150_000)), "priority {prio}");
+    }
+}
+
+#[test]
+fn what_makes_a_trace_useless_is_told_of_a_window_too() {
+    let told = |line: &str| excerpt(&[line.into()], "10s..20s").err().map(|why| why.to_string()).unwrap_or_default();
+    let counts = " x-1 [000] ..... 123456789: sched_waking: comm=y pid=2 prio=120 target_cpu=000";
+    assert!(told(counts).contains("the times are clock counts"), "{}", told(counts));
+    assert!(told(&waking(100, 0, 0, 1, 0)).contains("no sched_switch event up to here"));
 }
 
 #[test]

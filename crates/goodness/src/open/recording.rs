@@ -77,7 +77,7 @@ pub(crate) fn history<'a>(
     recording: &'a Recording,
     options: &OpenOptions,
 ) -> Result<(History<'a>, Vec<String>), Refusal> {
-    let mut history = History::of(recording);
+    let mut history = History { end: recording.end(), ..History::of(recording) };
     judged::select(recording, &mut history.participants, &options.judge)?;
     let mut warnings = recording.warnings.clone();
     warnings.extend(facts::apply(recording, &mut history, &options.fact)?);
@@ -106,7 +106,8 @@ fn with_others(history: &History, options: ReplayOptions) -> Option<Recovered> {
 /// Events that the recording lost, by its header or by its lines, whichever tells of more. `None` if neither does.
 fn lost_events(recording: &Recording) -> Option<u64> {
     let header = recording.metadata.recording.as_ref();
-    let of_header = header.map(|h| h.lost.iter().map(|l| l.overrun.unwrap_or(0) + l.dropped.unwrap_or(0)).sum());
+    let counted = header.filter(|it| !it.lost.is_empty());
+    let of_header = counted.map(|h| h.lost.iter().map(|l| l.overrun.unwrap_or(0) + l.dropped.unwrap_or(0)).sum());
     let of_lines = Some(recording.repairs.of(Repair::LostEvents).count).filter(|count| *count > 0);
     of_header.max(of_lines)
 }

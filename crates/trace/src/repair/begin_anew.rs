@@ -22,7 +22,7 @@ impl Repairer {
         }
         for (cpu, state) in (0..).zip(&mut self.cpus) {
             (state.next_record, state.last) = (0, at);
-            if let (Some(Some(next)), next_prio @ 1..) = (state.running, state.prio) {
+            if let (Some(Some(next)), Some(next_prio)) = (state.running, state.prio) {
                 let (prev_prio, prev_state) = (IDLE_PRIO, PrevState::RUNNABLE);
                 let event = SchedEvent::Switch { prev: None, next: Some(next), prev_prio, next_prio, prev_state };
                 let record = Record { at: Time(at), cpu: CpuId(cpu), event, origin: Origin::Repaired };

@@ -24,7 +24,7 @@ impl Repairer {
         &mut self,
         cpu: u32,
         task: Option<TaskId>,
-        prio: i16,
+        prio: Option<i16>,
         at: u64,
         line: u64,
         consumer: &mut impl RecordConsumer,
@@ -38,7 +38,7 @@ impl Repairer {
             && other != cpu
         {
             self.repairs.add(Repair::TwoPlaces, 1, line);
-            self.put_switch(other, None, 0, at, consumer);
+            self.put_switch(other, None, None, at, consumer);
         }
         // Of a CPU without a line so far, a task that was woken since the trace began did not run there from its start.
         let has_come = |task: TaskId| self.states[task.index()].standing == Standing::Runnable;
@@ -57,12 +57,14 @@ impl Repairer {
         &mut self,
         cpu: u32,
         next: Option<TaskId>,
-        next_prio: i16,
+        next_prio: Option<i16>,
         now: u64,
         consumer: &mut impl RecordConsumer,
     ) {
         let state = self.cpus[cpu as usize];
         let prev = state.running.flatten();
+        // Events have 0 where it is unknown.
+        let [prev_prio, next_prio_or_0] = [state.prio, next_prio].map(Option::unwrap_or_default);
         let (at, place) = self.arrival(&state, next, now);
         let since = |woken: &(u64, u64)| woken.1 >= state.next_record && woken.0 >= state.last;
         let slept = prev.and_then(|t| self.states[t.index()].woken).filter(since);
@@ -86,16 +88,16 @@ impl Repairer {
         let at = match slept.filter(|(_, record)| *record < place.end) {
             Some((woken, record)) => {
                 // It slept before it was woken: a task that comes later finds the CPU idle.
-                self.emit_late(woken, cpu, switch(prev, state.prio, prev_state, None, 120), record..record, consumer);
+                self.emit_late(woken, cpu, switch(prev, prev_prio, prev_state, None, 120), record..record, consumer);
                 self.left(prev, (woken, record));
                 let (at, start) = (at.max(woken), place.start.max(record));
-                let from_idle = switch(None, 120, PrevState::RUNNABLE, next, next_prio);
+                let from_idle = switch(None, 120, PrevState::RUNNABLE, next, next_prio_or_0);
                 self.emit_late(at, cpu, from_idle, start..place.end, consumer);
                 at
             }
             None => {
                 self.left(prev, (at, place.start));
-                self.emit_late(at, cpu, switch(prev, state.prio, prev_state, next, next_prio), place, consumer);
+                self.emit_late(at, cpu, switch(prev, prev_prio, prev_state, next, next_prio_or_0), place, consumer);
                 at
             }
         };
@@ -121,7 +123,7 @@ impl Repairer {
     }
 
     /// `next` runs on `cpu` since `at`; what else is put in there comes later.
-    fn begin_stretch(&mut self, cpu: u32, next: Option<TaskId>, prio: i16, at: u64) {
+    fn begin_stretch(&mut self, cpu: u32, next: Option<TaskId>, prio: Option<i16>, at: u64) {
         let state = &mut self.cpus[cpu as usize];
         state.last = at;
         state.resched = false;
