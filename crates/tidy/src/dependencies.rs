@@ -58,14 +58,20 @@ pub fn foreign_sources(text: &str) -> Vec<String> {
 
 /// The software bill of materials of the program that package `root` builds, as CycloneDX 1.5. `metadata` is of `cargo
 /// metadata`, `lock` the text of the lock file. The same input gives the same bytes: nothing in it tells the time.
+///
+/// # Panics
+/// `metadata` has no package `root`.
 #[must_use]
 pub fn bill_of_materials(metadata: &Value, lock: &str, root: &str) -> Value {
     let packages: BTreeMap<&str, &Value> =
         metadata["packages"].as_array().into_iter().flatten().filter_map(|it| Some((it["id"].as_str()?, it))).collect();
+    // Procedural macros run in the compiler: neither their code nor that of what they need is in the program.
+    let is_linked = |id: &&str| packages.get(id).is_none_or(|it| !is_macro(it));
     let nodes = metadata["resolve"]["nodes"].as_array().into_iter().flatten();
     let needs: BTreeMap<&str, Vec<&str>> =
-        nodes.filter_map(|node| Some((node["id"].as_str()?, in_the_program(node)))).collect();
-    let Some(root) = packages.iter().find(|(_, it)| it["name"] == root).map(|(id, _)| *id) else { return Value::Null };
+        nodes.filter_map(|node| Some((node["id"].as_str()?, in_the_program(node, &is_linked)))).collect();
+    let found = packages.iter().find(|(_, it)| it["name"] == root).map(|(id, _)| *id);
+    let root = found.unwrap_or_else(|| panic!("the metadata have no package {root}"));
     let (mut reached, mut open) = (BTreeSet::from([root]), vec![root]);
     while let Some(id) = open.pop() {
         open.extend(needs.get(id).into_iter().flatten().filter(|needed| reached.insert(needed)));
@@ -93,10 +99,23 @@ pub fn bill_of_materials(metadata: &Value, lock: &str, root: &str) -> Value {
 }
 
 /// The packages whose code `node` takes into the program: neither for its tests nor for its build alone.
-fn in_the_program(node: &Value) -> Vec<&str> {
+fn in_the_program<'a>(node: &'a Value, is_code: impl Fn(&&str) -> bool) -> Vec<&'a str> {
     let is_linked =
         |it: &&Value| it["dep_kinds"].as_array().is_some_and(|all| all.iter().any(|it| it["kind"].is_null()));
-    node["deps"].as_array().into_iter().flatten().filter(is_linked).filter_map(|it| it["pkg"].as_str()).collect()
+    node["deps"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(is_linked)
+        .filter_map(|it| it["pkg"].as_str())
+        .filter(is_code)
+        .collect()
+}
+
+/// True for a package of procedural macros.
+fn is_macro(package: &Value) -> bool {
+    let mut targets = package["targets"].as_array().into_iter().flatten();
+    targets.any(|target| target["kind"].as_array().is_some_and(|kinds| kinds.iter().any(|it| it == "proc-macro")))
 }
 
 /// Its name in lists of packages of all languages.
@@ -166,11 +185,12 @@ mod tests {
         let node = |name: &str, deps: Vec<Value>| json!({ "id": format!("id {name}"), "deps": deps });
         let root =
             node("root", vec![dep("used", Value::Null), dep("tested", "dev".into()), dep("built", "build".into())]);
-        let packages = ["root", "used", "deep", "tested", "built"].map(|name| package(name, "MIT/Apache-2.0"));
-        let metadata = json!({
-            "packages": packages,
-            "resolve": { "nodes": [root, node("used", vec![dep("deep", Value::Null)])] },
-        });
+        let mut packages =
+            ["root", "used", "deep", "tested", "built", "macros", "syntax"].map(|name| package(name, "MIT/Apache-2.0"));
+        packages[5]["targets"] = json!([{ "kind": ["proc-macro"] }]);
+        let used = node("used", vec![dep("deep", Value::Null), dep("macros", Value::Null)]);
+        let macros = node("macros", vec![dep("syntax", Value::Null)]);
+        let metadata = json!({ "packages": packages, "resolve": { "nodes": [root, used, macros] } });
         let lock = "[[package]]\nname = \"deep\"\nversion = \"1.0.0\"\nchecksum = \"c0ffee\"\n";
         let bill = bill_of_materials(&metadata, lock, "root");
         let names: Vec<&str> = bill["components"].as_array().unwrap().iter().map(|it| text(it, "name")).collect();
@@ -179,5 +199,11 @@ mod tests {
         assert_eq!(bill["components"][1]["licenses"][0]["expression"], "MIT OR Apache-2.0");
         assert_eq!(bill["dependencies"][1]["dependsOn"], json!(["pkg:cargo/used@1.0.0"]));
         assert_eq!(bill["metadata"]["component"]["type"], "application");
+    }
+
+    #[test]
+    #[should_panic(expected = "no package root")]
+    fn a_bill_without_its_program_is_none() {
+        let _ = bill_of_materials(&json!({ "packages": [package("a", "MIT")] }), "", "root");
     }
 }
