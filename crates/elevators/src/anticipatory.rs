@@ -16,14 +16,15 @@ mod anticipation;
 #[cfg(test)]
 mod tests;
 
-use crate::parts::nearest_request::{beside, better};
 use crate::parts::dispatch_list::DispatchList;
 use crate::parts::fifo::{Arrivals, Fifo, age};
+use crate::parts::nearest_request::{beside, better};
 use crate::parts::selected::Selected;
 use crate::parts::sorted::{Sectors, Sorted};
 use anticipation::{Anticipation, BACKWARD};
 use goodness_core::{
-    Effort, Elevator, ElevatorAbout, HwQueue, Io, IoContext, IoReason, Layer, QueueFacts, RegisteredElevator, Request, RequestId, Run, Seed, Side, Span, Submitter, Time, WhyWaits,
+    Effort, Elevator, ElevatorAbout, HwQueue, Io, IoContext, IoReason, Layer, QueueFacts, RegisteredElevator, Request,
+    RequestId, Run, Seed, Side, Span, Submitter, Time, WhyWaits,
 };
 
 goodness_core::tunables! {
@@ -359,7 +360,7 @@ impl Elevator for Anticipatory {
         let io = &cx.requests[request];
         if self.chosen.remove(request) {
             self.undo(cx);
-            return self.anticipation.unlisted(io.submitter);
+            return self.anticipation.taken_back(io.submitter, kind_of(io) == SYNC);
         }
         let kind = kind_of(io);
         self.leave_order(request, kind);
@@ -436,7 +437,10 @@ impl Elevator for Anticipatory {
 
     fn why(&self, cx: &IoContext, question: WhyWaits) -> Option<IoReason> {
         let Some(ahead) = question.ahead else {
-            let waited_for = self.anticipation.waited_for().map(|submitter| IoReason::Idles { submitter });
+            let waited_for = self.anticipation.waited_for().map(|(submitter, is_complete)| match is_complete {
+                true => IoReason::Idles { submitter },
+                false => IoReason::InService,
+            });
             return waited_for.or(self.batch.is_draining.then_some(IoReason::Drains));
         };
         if self.selected == Selected::Otherwise || self.chosen.contains(question.waiting) {

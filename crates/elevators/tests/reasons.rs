@@ -67,7 +67,7 @@ fn every_elevator_tells_its_rules_and_they_agree_with_what_it_does() {
 
 /// The rules that each elevator tells in these streams.
 const RULES: [(&str, &[&str]); 13] = [
-    ("as", &["drains", "expired", "first", "idles", "kind_turn", "sector_order"]),
+    ("as", &["drains", "expired", "first", "idles", "in_service", "kind_turn", "sector_order"]),
     ("bfq", &["idles", "in_service", "injected", "io_class", "queue_order"]),
     ("cfq", &["idles", "in_service", "io_class", "queue_order"]),
     ("cfq-v2", &["queue_order", "round"]),

@@ -1,7 +1,7 @@
 //! Decides whether to wait for the process whose read was served last.
 
-use crate::parts::nearest_request::Backward;
 use crate::parts::decaying_mean::{FirstMean, Likelihood, Mean};
+use crate::parts::nearest_request::Backward;
 use goodness_core::{Request, Submitter};
 
 /// Layer 1 of the specification: short backward seeks are allowed.
@@ -38,6 +38,8 @@ struct Process {
     queued: u32,
     /// Requests chosen that the device has not taken.
     listed: u32,
+    /// Synchronous requests chosen that are not complete.
+    chosen: u32,
 }
 
 /// State of waiting, and statistics of all processes. Times are jiffies.
@@ -87,9 +89,10 @@ impl Anticipation {
         matches!(self.state, State::WaitRequest | State::WaitNext)
     }
 
-    /// The process that it waits for.
-    pub fn waited_for(&self) -> Option<Submitter> {
-        self.process.filter(|_| self.is_waiting())
+    /// The process that it waits for, and whether its reads are complete.
+    pub fn waited_for(&self) -> Option<(Submitter, bool)> {
+        let waited_for = self.process.filter(|_| self.is_waiting())?;
+        Some((waited_for, self.processes[waited_for.index()].chosen == 0))
     }
 
     /// Jiffy at which the wait expires.
@@ -111,7 +114,12 @@ impl Anticipation {
         let process = &mut self.processes[index];
         if process.has_exited {
             // The host gave the number to a new process.
-            *process = Process { queued: process.queued, listed: process.listed, ..Process::default() };
+            *process = Process {
+                queued: process.queued,
+                listed: process.listed,
+                chosen: process.chosen,
+                ..Process::default()
+            };
         }
         if sync {
             self.learn(now, request.submitter, request);
@@ -126,9 +134,16 @@ impl Anticipation {
         process.listed += u32::from(on);
     }
 
-    /// A request leaves the dispatch list, to the device or removed.
+    /// A request leaves the dispatch list, to the device.
     pub fn unlisted(&mut self, submitter: Submitter) {
         self.of(submitter).listed -= 1;
+    }
+
+    /// A chosen request was merged into another one.
+    pub fn taken_back(&mut self, submitter: Submitter, sync: bool) {
+        let process = self.of(submitter);
+        process.listed -= 1;
+        process.chosen -= u32::from(sync);
     }
 
     /// Counts the think time and the seek distance that end with `request` for `submitter`.
@@ -157,6 +172,7 @@ impl Anticipation {
         self.state = State::Off;
         self.process = sync.then_some(submitter);
         self.is_complete = false;
+        self.of(submitter).chosen += u32::from(sync);
     }
 
     /// The device completed a request.
@@ -169,7 +185,9 @@ impl Anticipation {
             }
         }
         if sync {
-            self.of(submitter).last_completion = Some(now);
+            let process = self.of(submitter);
+            process.last_completion = Some(now);
+            process.chosen -= 1;
         }
     }
 

@@ -33,11 +33,13 @@ impl Bfq {
         }
     }
 
-    /// The disk is kept idle for the process whose queue is served.
+    /// The disk serves the process whose queue it is, or is kept idle for it.
     fn idles(&self, waits_in: u32) -> Option<IoReason> {
         let serving = self.schedule.serving().filter(|serving| *serving != waits_in)?;
         let submitter = Submitter(serving.checked_sub(SHARED)?);
-        self.queues[serving as usize].order.is_empty().then_some(IoReason::Idles { submitter })
+        let queue = &self.queues[serving as usize];
+        let reason = if queue.outstanding == 0 { IoReason::Idles { submitter } } else { IoReason::InService };
+        queue.order.is_empty().then_some(reason)
     }
 
     /// True for two requests of one process, and for asynchronous ones, whose queues are shared.

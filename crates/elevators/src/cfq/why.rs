@@ -28,10 +28,12 @@ impl Cfq {
         }
     }
 
-    /// The disk idles for the process whose slice it is.
+    /// The disk serves the process whose slice it is, or idles for it.
     fn idles(&self, waits_in: u32) -> Option<IoReason> {
         let active = self.active.filter(|active| *active != waits_in)?;
         let submitter = Submitter(active.checked_sub(SHARED as u32)?);
-        self.queue(active).order.is_empty().then_some(IoReason::Idles { submitter })
+        let queue = self.queue(active);
+        let reason = if queue.dispatched == 0 { IoReason::Idles { submitter } } else { IoReason::InService };
+        queue.order.is_empty().then_some(reason)
     }
 }

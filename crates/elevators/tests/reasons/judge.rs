@@ -173,7 +173,11 @@ impl Judge {
             IoReason::TokensUsedUp { tokens } => self.have_tokens(decided.cx, waits) >= tokens.max(1),
             IoReason::Idles { submitter } => {
                 let is_its = |it: &RequestId| requests[*it].submitter == submitter && requests[*it].counts_as_sync();
-                !decided.waiting.iter().any(is_its)
+                !decided.waiting.iter().chain(&self.in_flight).any(is_its)
+            }
+            IoReason::InService => {
+                let is_own = |it: &Request| it.submitter == waits.submitter && waits.counts_as_sync();
+                in_flight.any(|it| it.counts_as_sync() && !is_own(it))
             }
             IoReason::Drains => self.elevator == "as" && !self.in_flight.is_empty(),
             IoReason::HeadMoves => matches!(self.elevator, "scan" | "cscan"),
