@@ -6,10 +6,11 @@
 //! serves peers in the order in which they become ready, as with `epoll`:
 //!
 //! 1. If the loop addresses a peer that has replied, that reply starts a new turn.
-//! 2. Exception: the loop slept while that reply was there, or served two later replies before it. Then it was not
-//!    waiting for that reply: it acts by itself (for example a new request to an idle worker), and its current turn
-//!    continues. A single later reply is no exception: the loop read both and answers in another order, as Redis does,
-//!    whose last to ask is the first to be answered.
+//! 2. Exception: the loop slept while that reply was there, or has passed it over twice: it served a later reply, and
+//!    after that one a reply which is later still. Then it was not waiting for that reply: it acts by itself (for
+//!    example a new request to an idle worker), and its current turn continues. Replies in reverse are no exception,
+//!    however many: the loop read them together and answers in another order, as Redis does, whose last to ask is the
+//!    first to be answered. Only the first of them is later than all before it.
 //! 3. If the loop slept and a peer woke it, that message starts a new turn, unless rule 1 names another reply for the
 //!    loop's next action.
 //!
@@ -30,7 +31,8 @@ struct Part {
     answered: Option<(Answer, Time)>,
     /// As a loop: time of the latest reply it has served.
     served: Time,
-    /// As a loop: time of the latest reply it had served before that.
+    /// As a loop: time of the latest reply it had served when it served that one. Earlier ones served since do not
+    /// count.
     before: Time,
     /// As a loop: time it last went to sleep.
     slept: Time,
@@ -155,6 +157,18 @@ mod tests {
         let third = conversations.rests(TaskId(2), Time(30));
         assert_eq!(conversations.speaks(LOOP, TaskId(2)), third);
         assert_eq!(conversations.speaks(LOOP, TaskId(1)), None, "two later answers were served before");
+    }
+
+    #[test]
+    fn answers_in_reverse_pass_nobody_over_however_many() {
+        let mut conversations = Conversations::new(6);
+        for (peer, at) in [(1, 10), (2, 20), (3, 30), (4, 25), (5, 40)] {
+            conversations.speaks(LOOP, TaskId(peer));
+            conversations.rests(TaskId(peer), Time(at));
+        }
+        let mut is_turn = |peer| conversations.speaks(LOOP, TaskId(peer)).is_some();
+        assert_eq!([3, 2, 1].map(&mut is_turn), [true; 3], "30, 20, 10");
+        assert_eq!([5, 4].map(is_turn), [true, false], "25 was passed over by 30 and 40");
     }
 
     #[test]
