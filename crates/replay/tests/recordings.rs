@@ -1,9 +1,10 @@
 //! The shipped recordings, recovered and replayed.
 
-use goodness_core::{Class, Event, Observer, Registered, Seed, TaskId, Time, Tunables, WorkloadSource};
+use goodness_core::{Class, Event, Observer, Off, Registered, Seed, TaskId, Time, Tunables, WorkloadSource};
 use goodness_policies::eevdf::Eevdf;
+use goodness_replay::program::Instruction;
 use goodness_replay::{History, Replay, ReplayOptions, machine_of, recover};
-use goodness_trace::{Recording, SchedEvent, load};
+use goodness_trace::{PrevState, Recording, SchedEvent, load};
 use std::path::Path;
 
 fn shipped(name: &str) -> Recording {
@@ -97,6 +98,23 @@ fn the_machine_is_read_off_the_recording() {
     unknown_rate.hz = None;
     let grid = recover(&unknown_rate, ReplayOptions::default()).grid.expect("hogs show the tick");
     assert_eq!(grid.hz, 250, "preemptions of hogs tell the tick rate");
+}
+
+#[test]
+fn services_of_a_pool_hold_no_locks_as_any_task_may_take_them() {
+    let mut recording = shipped("apache-ab-c32-2cpu");
+    // As if they waited for their locks interruptibly, as for a futex: then these waits are edges.
+    for record in &mut recording.records {
+        if let SchedEvent::Switch { prev_state, .. } = &mut record.event
+            && prev_state.off() == Off::Uninterruptible
+        {
+            *prev_state = PrevState::SLEEPING;
+        }
+    }
+    let recovered = recover(&History::of(&recording), ReplayOptions::default());
+    let mut services = recovered.queues.iter().flat_map(|queue| queue.ops()).map(|op| op.instruction()).peekable();
+    assert!(services.peek().is_some(), "a pool");
+    assert!(!services.any(|it| matches!(it, Instruction::Cycle(_) | Instruction::WaitHeld(_))));
 }
 
 #[test]
