@@ -34,7 +34,8 @@ pub(super) fn check(path: &Path, window: Excerpt, free: Option<u64>) -> Result<(
         gigabytes(free)
     );
     let shorter = if window == Excerpt::WHOLE { "a part" } else { "less" };
-    let remedy = format!("read {shorter} of it with a window such as 10s..20s");
+    let remedy =
+        format!("read {shorter} of it with a window such as 10s..20s, or cut the file if the command takes no window");
     Err(Refusal::usage(what).at(path.display().to_string()).remedy(remedy))
 }
 
@@ -51,7 +52,8 @@ fn estimate(path: &Path, window: Excerpt) -> Option<u64> {
     let sample = Input::reader("", text).and_then(|input| summarise(input).map_err(io::Error::other)).ok()?;
     let whole = u128::from(sample.events) * u128::from(size) / u128::from(read.get().clamp(1, size));
     let whole = u64::try_from(whole).ok()?;
-    Some(window.length().map_or(whole, |length| whole.min(within(&sample, length))))
+    let behind = whole.saturating_sub(within(&sample, window.from));
+    Some(window.length().map_or(behind, |length| behind.min(within(&sample, length))))
 }
 
 /// The number of events in a window of this length, at the sample's rate.
@@ -80,8 +82,17 @@ pub(super) fn free() -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let machine = line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.saturating_mul(1024);
-    let limit = fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|text| text.trim().parse().ok());
-    Some(machine.min(limit.unwrap_or(u64::MAX)))
+    let of_container = |file: &str| fs::read_to_string(format!("/sys/fs/cgroup/{file}")).ok();
+    Some(machine.min(left(of_container).unwrap_or(u64::MAX)))
+}
+
+/// What the container has left of its limit, by its files. Its cached files that nobody used of late can be had, too.
+fn left(file: impl Fn(&str) -> Option<String>) -> Option<u64> {
+    let number = |name| file(name)?.trim().parse::<u64>().ok();
+    let stat = file("memory.stat").unwrap_or_default();
+    let cached = stat.lines().find_map(|line| line.strip_prefix("inactive_file ")?.trim().parse::<u64>().ok());
+    let used = number("memory.current").unwrap_or(0).saturating_sub(cached.unwrap_or(0));
+    Some(number("memory.max")?.saturating_sub(used))
 }
 
 #[cfg(test)]
@@ -117,8 +128,25 @@ mod tests {
         assert!(!is_refused(Excerpt::WHOLE, None), "unknown");
         assert!(!is_refused(first, Some(2_000_000)), "10 000 events");
         assert!(is_refused(first, Some(900_000)));
+        let [most, none] = ["100ms..", "2s.."].map(|text| Excerpt::parse(text).expect("a window"));
+        assert!(!is_refused(most, Some(3_100_000)) && is_refused(most, Some(2_900_000)), "30 000 events");
+        assert!(!is_refused(none, Some(0)), "behind the end; the reader says so");
         let sentence = check(&path, Excerpt::WHOLE, Some(100_000)).expect_err("too large").to_string();
-        assert!(sentence.ends_with("a window such as 10s..20s") && sentence.contains("0.0 GB of memory"), "{sentence}");
+        assert!(sentence.contains("a window such as 10s..20s") && sentence.contains("0.0 GB of memory"), "{sentence}");
+    }
+
+    #[test]
+    fn a_container_has_left_what_it_does_not_use() {
+        let has = |max: &'static str| {
+            move |file: &str| match file {
+                "memory.max" => Some(max.to_string()),
+                "memory.current" => Some("700\n".into()),
+                "memory.stat" => Some("anon 500\ninactive_file 150\n".into()),
+                _ => None,
+            }
+        };
+        assert_eq!([left(has("1000\n")), left(has("max\n")), left(|_| None)], [Some(450), None, None]);
+        assert_eq!(left(has("400\n")), Some(0));
     }
 
     #[test]

@@ -77,7 +77,8 @@ pub(crate) fn history<'a>(
     recording: &'a Recording,
     options: &OpenOptions,
 ) -> Result<(History<'a>, Vec<String>), Refusal> {
-    let mut history = History { end: recording.end(), ..History::of(recording) };
+    let mut history = History::of(recording);
+    history.end = recording.end();
     judged::select(recording, &mut history.participants, &options.judge)?;
     let mut warnings = recording.warnings.clone();
     warnings.extend(facts::apply(recording, &mut history, &options.fact)?);

@@ -67,12 +67,10 @@ fn measured(work: Work, text: &str) -> Result<Work, Refusal> {
 
 fn recording(held: &Held, found: &Recording, options: &OpenOptions) -> Result<Work, Refusal> {
     let sha256 = match shipped::find(&held.name) {
-        // The hash of the whole would make two windows one input.
-        _ if options.window != Excerpt::WHOLE => None,
         Some(shipped) => Some(sha256(shipped.bytes)),
         None => held.hash(),
     };
-    let mut work = recover_work(found, options, sha256)?;
+    let mut work = recover_work(found, options, sha256.map(|whole| of_window(whole, options.window)))?;
     work.about.name = options.named(&held.name);
     if let Some(machine) = options.machine()? {
         work.machine = machine;
@@ -81,4 +79,23 @@ fn recording(held: &Held, found: &Recording, options: &OpenOptions) -> Result<Wo
         recorded.policy = policy;
     }
     Ok(work)
+}
+
+/// The hash of `window` of the file with the hash `whole`: that of the whole would make two windows one input.
+fn of_window(whole: String, window: Excerpt) -> String {
+    let Excerpt { from, to } = window;
+    if window == Excerpt::WHOLE { whole } else { sha256(format!("{whole} {}..{}", from.ns(), to.ns()).as_bytes()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_windows_of_one_file_and_one_of_two_files_are_unlike_inputs() {
+        let of = |file: &str, window: &str| of_window(file.into(), Excerpt::parse(window).expect("a window"));
+        assert_eq!(of("a", "1s..2s"), of("a", "1000ms..2s"));
+        assert!(of("a", "1s..2s") != of("a", "1s..3s") && of("a", "1s..2s") != of("b", "1s..2s"));
+        assert_eq!(of_window("a".into(), Excerpt::WHOLE), "a");
+    }
 }
