@@ -15,8 +15,8 @@ mod edits;
 use edits::{Edit, edited, lines};
 use goodness::why::{Question, why_recorded};
 use goodness::{
-    Arrivals, Contender, Ends, Excerpt, Kind, OpenOptions, Others, Plan, PolicySpec, Refusal, ReplayOptions, open,
-    open_recording, shipped, unwatched,
+    Arrivals, Contender, Ends, Excerpt, Kind, OpenOptions, Others, Plan, PolicySpec, Refusal, ReplayOptions, Runs,
+    open, open_recording, shipped, unwatched,
 };
 use goodness_core::{Rng, Seed, Span};
 use goodness_trace::{Input, summarise};
@@ -52,6 +52,11 @@ fn draw_options(rng: &mut Rng) -> OpenOptions {
     }
 }
 
+/// Refuses runs in which a rule was broken.
+fn kept(runs: &Runs) -> Result<(), Refusal> {
+    runs.violation().map_or(Ok(()), |(_, it)| Err(Refusal::violated(format!("{}: {}", it.checker, it.sentence))))
+}
+
 /// What the commands make of the recording at `path`: the number of those that could use it.
 ///
 /// # Errors
@@ -63,10 +68,10 @@ fn used(path: &Path, options: &OpenOptions, policy: &str) -> Result<u64, String>
     let ran = open(name, options, &unwatched).and_then(|work| {
         let contender = Contender::policy(PolicySpec::parse(policy)?);
         let runs = Plan { runs: 2, recorded: None, ..Plan::of(&work, vec![contender]) }.run(&unwatched)?;
-        runs.violation().map_or(Ok(()), |(_, it)| Err(Refusal::violated(format!("{}: {}", it.checker, it.sentence))))
+        kept(&runs)
     });
     let verified = open_recording(name, options, &unwatched)
-        .and_then(|work| Plan { runs: 1, ..Plan::of(&work, Vec::new()) }.run(&unwatched).map(|_| ()));
+        .and_then(|work| kept(&Plan { runs: 1, ..Plan::of(&work, Vec::new()) }.run(&unwatched)?));
     let mut used = u64::from(summed);
     for found in [explained, ran, verified] {
         match found {

@@ -14,18 +14,23 @@ mod draw;
 
 use draw::Drawn;
 use goodness::shrink::{Symptom, shrink};
-use goodness::{Contender, ElevatorSpec, Kind, Own, Plan, PolicySpec, Progress, Refusal, unwatched};
+use goodness::{Contender, ElevatorSpec, Kind, Own, Plan, PolicySpec, Progress, Refusal};
 use goodness_core::*;
+use goodness_observe::METRICS;
 use goodness_work::experiment::Experiment;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// Simulations where nobody asks for more.
 const FEW: u64 = 60;
 /// Progress messages, of at most 1024 events each, after which a simulation is left: it is long, not wrong.
 const PATIENCE: u64 = 4_000;
+
+/// Time after which shrinking is given up and the whole experiment stands. A choice: planted mistakes take seconds.
+const SHRINKING: Duration = Duration::from_secs(300);
 
 /// Outcome of one simulation.
 #[derive(Debug, PartialEq)]
@@ -73,20 +78,32 @@ fn outcome(drawn: &Drawn, contender: &Contender) -> Outcome {
     if let Some((_, violation)) = first.violation() {
         return Outcome::Broken(format!("{}: {}", violation.checker, violation.sentence));
     }
-    let values = |of: &goodness::Runs| (of.arms[0].decisions, of.arms[0].values("wakeup_latency_p99").to_vec());
+    let values = |of: &goodness::Runs| {
+        let arm = &of.arms[0];
+        // As bits: a figure that is no number equals itself.
+        let all = METRICS.iter().flat_map(|metric| arm.values(metric.name));
+        (arm.decisions, all.map(|it| it.map(f64::to_bits)).collect::<Vec<_>>())
+    };
     if values(&first) != values(&second) {
         return Outcome::Broken("two runs of one seed differ".into());
     }
     Outcome::Kept(first.arms[0].decisions)
 }
 
-/// Writes the smallest experiment that still shows it, and says how to see it.
+/// Writes the smallest experiment that still shows it, of those tried in time, and says how to see it.
 fn keep(folder: &Path, name: &str, drawn: &Drawn, contender: &Contender, why: &str) -> String {
     let arms = [contender.clone()];
-    let small = shrink(("swarm.toml", &drawn.experiment), &arms, Symptom::Violation, drawn.seed, &unwatched);
-    let text = small.map_or_else(|_| drawn.experiment.clone(), |small| small.text);
     let path: PathBuf = folder.join(format!("{name}.toml"));
-    std::fs::write(&path, text).expect("the folder can be written to");
+    std::fs::write(&path, &drawn.experiment).expect("the folder can be written to");
+    eprintln!("{name}: {why}\n  shrinking {} {}", path.display(), drawn.words());
+    let begun = Instant::now();
+    let watch = |_: Progress| match begun.elapsed() < SHRINKING {
+        true => ControlFlow::Continue(()),
+        false => ControlFlow::Break(()),
+    };
+    if let Ok(small) = shrink(("swarm.toml", &drawn.experiment), &arms, Symptom::Violation, drawn.seed, &watch) {
+        std::fs::write(&path, small.text).expect("the folder can be written to");
+    }
     format!("{name}: {why}\n  see it with: goodness run {} {}", path.display(), drawn.words())
 }
 
