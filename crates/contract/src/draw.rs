@@ -90,8 +90,9 @@ pub(crate) fn draw_machine(rng: &mut Rng, cpus: u32, is_unequal: bool) -> Machin
     let mut machine = Machine::new("drawn", list, [100, 250, 1000, 1024][rng.below(4) as usize]).unwrap();
     machine.first_tick = Span(rng.below(machine.tick().0));
     if rng.below(2) == 0 {
+        let switch = Span(rng.below(5_000));
         machine.costs = Costs {
-            switch: Span(rng.below(5_000)),
+            switch,
             address_space: Span(rng.below(1_000)),
             wakeup: Span(rng.below(2_000)),
             tick: Span(rng.below(3_000)),
@@ -104,7 +105,7 @@ pub(crate) fn draw_machine(rng: &mut Rng, cpus: u32, is_unequal: bool) -> Machin
             cache_refill: Span(rng.below(3_000)),
             lock_handover: Span(rng.below(500)),
             effort: std::array::from_fn(|_| Span(rng.below(30))),
-            io: draw_io_costs(rng),
+            io: draw_io_costs(&mut Seed(switch.0).stream("block I/O", 0).rng()),
         };
     }
     machine

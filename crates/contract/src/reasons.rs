@@ -24,7 +24,8 @@ pub(crate) fn checked(made: MadePolicy, cpus: usize, found: Rc<RefCell<Found>>) 
     Asked::around(made, cpus, Judge { found, one_cpu, arrivals, next: 0, claims, leads })
 }
 
-/// Places in the order of arrivals at which a task may have joined its queue: a preempted one may keep its place.
+/// Places in the order of arrivals at which a task may have joined its queue: a preempted one may keep its place, or
+/// be put before all others.
 #[derive(Clone, Copy, Debug, Default)]
 struct Arrival {
     earliest: u64,
@@ -87,8 +88,11 @@ impl Judge {
         self.next += 1;
         let arrival = self.arrivals.admit(task);
         arrival.latest = self.next;
-        if why != Enqueue::Preempted {
-            arrival.earliest = self.next;
+        match why {
+            // On one CPU it is behind those that were before it when it was picked; others may have passed them over.
+            Enqueue::Preempted if self.one_cpu => {}
+            Enqueue::Preempted => arrival.earliest = 0,
+            _ => arrival.earliest = self.next,
         }
         self.claims.remove(&task);
         self.leads.forget(task);

@@ -72,7 +72,7 @@ fn found(policy: &str, startles: bool, lie: Lie) -> Option<Broken> {
         let policy = Liar { inner: made.policy, lie, startles, is_startled: Cell::new(false) };
         MadePolicy { policy: Box::new(policy), ..made }
     };
-    (0..20).find_map(|seed| Contract { cpus: 1, seed, is_unequal: false }.reasons(&make).err())
+    (0..45).find_map(|seed| Contract { cpus: 1, seed, is_unequal: false }.reasons(&make).err())
 }
 
 /// A policy, what is wrong with what it says, and how it says it.

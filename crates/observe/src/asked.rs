@@ -35,14 +35,19 @@ impl Decided<'_> {
     /// The rule by which the running task is ahead of `waiting`; `None` if the policy does not tell.
     #[must_use]
     pub fn why(&self, waiting: TaskId) -> Option<Reason> {
-        let is_pick = matches!(self.did, Did::Picked(_));
-        self.policy.why(self.cx, self.cpu, Why { ahead: self.running, waiting, is_pick })
+        self.rule(waiting, matches!(self.did, Did::Picked(_)))
     }
 
     /// The rule by which the running task goes on while `waiting` waits.
     #[must_use]
     pub fn why_it_goes_on(&self, waiting: TaskId) -> Option<Reason> {
-        self.policy.why(self.cx, self.cpu, Why { ahead: self.running, waiting, is_pick: false })
+        self.rule(waiting, false)
+    }
+
+    /// Of a task that may not run here (one queue for all CPUs lists it where it came from), no rule decides.
+    fn rule(&self, waiting: TaskId, is_pick: bool) -> Option<Reason> {
+        let may_run = self.cx.tasks.may_run(waiting, self.cpu);
+        may_run.then(|| self.policy.why(self.cx, self.cpu, Why { ahead: self.running, waiting, is_pick })).flatten()
     }
 
     /// True if a limit on the CPU time of its group keeps `task` from running.
