@@ -1,6 +1,8 @@
 //! One disk: the interface to an elevator with its block layer and device.
 
-use goodness_core::{DeviceFacts, DiskId, Effort, Io, IoCosts, IoEvent, QueueFacts, RequestId, Span, Submitter, Time};
+use goodness_core::{
+    DeviceFacts, DiskId, Effort, Io, IoCosts, IoEvent, Operation, QueueFacts, RequestId, Span, Submitter, Time,
+};
 use goodness_referee::Refusal;
 
 /// One disk: elevator, block layer and device together, as a state machine without a clock.
@@ -120,7 +122,7 @@ pub struct Work {
     pub cpu: u16,
     /// I/Os submitted.
     pub submitted: u32,
-    /// Pages of 4 KiB of these.
+    /// Pages of 4 KiB that these read or write; a discard has none.
     pub pages: u32,
     /// Requests completed.
     pub completed: u32,
@@ -138,7 +140,8 @@ impl Work {
     /// The submission of `io`.
     #[must_use]
     pub fn of_submission(io: &Io) -> Work {
-        Work { submitted: 1, pages: u64::from(io.sectors).div_ceil(PAGE_SECTORS) as u32, ..Work::default() }
+        let sectors = if io.op == Operation::Discard { 0 } else { io.sectors };
+        Work { submitted: 1, pages: u64::from(sectors).div_ceil(PAGE_SECTORS) as u32, ..Work::default() }
     }
 
     /// CPU time outside the elevator's lock.

@@ -91,6 +91,10 @@ pub struct Queue {
     pub(crate) work: Work,
     /// The elevator's timer at that bill.
     timer: Option<Time>,
+    /// CPU that armed it.
+    timer_by: u16,
+    /// CPU that put the plug on.
+    plug_by: u16,
 }
 
 impl Queue {
@@ -125,11 +129,14 @@ impl Queue {
             done: Vec::new(),
             work: Work { disk: options.disk, ..Work::default() },
             timer: None,
+            timer_by: 0,
+            plug_by: 0,
         }
     }
 
     /// Bills `cpu` for what has been done since the last bill.
     fn bill(&mut self, cpu: u16, out: &mut Out) {
+        let work = std::mem::replace(&mut self.work, Work { disk: self.disk, ..Work::default() });
         let Some(bills) = &mut out.work else { return };
         let cpu = cpu % self.referee.facts().cpus;
         let lock = match self.referee.lock() {
@@ -137,11 +144,13 @@ impl Queue {
             QueueLock::OfQueue => Some(self.tags.queue_of(cpu).0),
             QueueLock::OfDevice => Some(0),
         };
-        let queued = if lock.is_some() { self.work.queued } else { 0 };
+        let queued = if lock.is_some() { work.queued } else { 0 };
         let before = std::mem::replace(&mut self.timer, self.referee.next_timer());
         let timers = u32::from(before != self.timer);
-        bills.push(Work { cpu, lock, queued, timers, effort: self.referee.take_effort(), ..self.work });
-        self.work = Work { disk: self.disk, ..Work::default() };
+        if timers > 0 {
+            self.timer_by = cpu;
+        }
+        bills.push(Work { cpu, lock, queued, timers, effort: self.referee.take_effort(), ..work });
     }
 
     /// Requests that wait, here and in the elevator.
@@ -162,6 +171,15 @@ impl Queue {
             Layer::Legacy => while self.goes_on() && self.issue_next(HwQueue(0), out) {},
             Layer::MultiQueue => self.run_queues(out),
         }
+    }
+
+    /// Runs the queue if it is plugged. Returns whether it was.
+    fn run_if_plugged(&mut self, out: &mut Out) -> bool {
+        let is_plugged = self.plug.is_on();
+        if is_plugged {
+            self.run(out);
+        }
+        is_plugged
     }
 
     /// Runs all hardware queues in turn, until none has both a tag and a request.
@@ -289,19 +307,19 @@ fn usual_requests(facts: &QueueFacts, layer: Layer) -> u32 {
 impl Disk for Queue {
     fn submit(&mut self, now: Time, ios: &[Io], out: &mut Out) {
         self.referee.set_now(now);
-        let mut sleeps = false;
+        let (mut sleeps, was_plugged) = (false, self.plug.is_on());
         for io in ios {
             self.work.submitted += 1;
-            self.work.pages += Work::of_submission(io).pages;
+            self.work.pages = self.work.pages.saturating_add(Work::of_submission(io).pages);
             let is_accepted = self.accept(io, sleeps, out);
             if !is_accepted && !sleeps {
                 sleeps = true;
                 // A submitter that goes to sleep flushes its own plug and that of the queue.
                 self.flush_plug(out);
-                self.unplug(now, out);
+                self.run_if_plugged(out);
             }
             if self.layer == Layer::Legacy && io.op == Operation::Write && io.sync {
-                self.unplug(now, out);
+                self.run_if_plugged(out);
             }
         }
         if self.layer == Layer::MultiQueue {
@@ -310,14 +328,17 @@ impl Disk for Queue {
             self.run(out);
         }
         if let Some(io) = ios.first() {
+            if !was_plugged {
+                self.plug_by = io.cpu;
+            }
             self.bill(io.cpu, out);
         }
     }
 
     fn unplug(&mut self, now: Time, out: &mut Out) {
         self.referee.set_now(now);
-        if self.plug.is_on() {
-            self.run(out);
+        if self.run_if_plugged(out) {
+            self.bill(self.plug_by, out);
         }
     }
 
@@ -331,7 +352,7 @@ impl Disk for Queue {
 
     fn advance(&mut self, now: Time, out: &mut Out) {
         self.referee.set_now(now);
-        let (mut runs, mut cpu) = (self.plug.until() <= now, 0);
+        let (mut runs, mut cpu) = (self.plug.until() <= now, self.plug_by);
         if self.device.next_event() <= now {
             let mut done = std::mem::take(&mut self.done);
             self.device.advance(now, &mut done);
@@ -342,7 +363,10 @@ impl Disk for Queue {
             }
             self.done = done;
         }
-        runs |= self.referee.expire();
+        if self.referee.expire() {
+            cpu = if runs { cpu } else { self.timer_by };
+            runs = true;
+        }
         if runs {
             self.admit(out);
             self.run(out);
@@ -356,6 +380,8 @@ impl Disk for Queue {
         if !self.plug.is_on() {
             self.run(out);
         }
+        // What an exit lets go on has waited for the elevator's timer.
+        self.bill(self.timer_by, out);
     }
 
     fn in_flight(&self) -> u32 {

@@ -1,7 +1,7 @@
 //! What the block layer says that CPUs did: everything once, the elevators' part under the lock that they work under.
 
-use goodness_block::{Out, QueueOptions, Work, by_name};
-use goodness_core::{Io, Seed, Submitter, Time};
+use goodness_block::{Disk, Out, QueueOptions, Work, by_name};
+use goodness_core::{Effort, Io, Operation, Seed, Submitter, Time};
 
 /// I/Os of each CPU.
 const EACH: u32 = 20;
@@ -56,4 +56,48 @@ fn all_but_none_work_under_a_lock_and_kyber_under_one_for_each_hardware_queue() 
             }
         }
     }
+}
+
+/// A disk behind `elevator` with room for what it says that CPUs did.
+fn disk(elevator: &str) -> (impl Disk, Out) {
+    let device = goodness_device::by_name("null:queues=2,depth=4", Seed(1)).unwrap();
+    let options = QueueOptions { cpus: 2, ..QueueOptions::default() };
+    (by_name(elevator, &options, device).unwrap(), Out { work: Some(Vec::new()), ..Out::default() })
+}
+
+/// Effort of the bills for `cpu`, all of which are for that CPU.
+fn effort_of(cpu: u16, out: &mut Out) -> u32 {
+    let bills: Vec<Work> = out.work.as_mut().unwrap().drain(..).collect();
+    assert!(bills.iter().all(|it| it.cpu == cpu), "{bills:?}");
+    bills.iter().flat_map(|it| it.effort).sum()
+}
+
+#[test]
+fn who_plugs_a_queue_pays_for_its_run_by_a_waiting_submitter_or_by_the_timer() {
+    for waits in [true, false] {
+        let (mut disk, mut out) = disk("deadline");
+        disk.submit(Time(0), &[Io { cpu: 1, ..Io::read(Submitter(0), 0, 8) }], &mut out);
+        effort_of(1, &mut out);
+        match waits {
+            true => disk.unplug(Time(1), &mut out),
+            false => disk.advance(disk.next_event(), &mut out),
+        }
+        assert_eq!(disk.in_flight(), 1);
+        assert!(effort_of(1, &mut out) > 0, "waits: {waits}");
+    }
+}
+
+#[test]
+fn a_discard_moves_no_page() {
+    let discard = Io { op: Operation::Discard, sync: false, ..Io::read(Submitter(0), 0, u32::MAX) };
+    assert_eq!(Work::of_submission(&discard), Work { submitted: 1, ..Work::default() });
+}
+
+#[test]
+fn kyber_counts_nothing_for_queues_that_have_nothing() {
+    // An insertion; a domain looked at, two lists and a token.
+    let (mut disk, mut out) = disk("kyber");
+    disk.submit(Time(0), &[Io::read(Submitter(0), 0, 8)], &mut out);
+    let effort: Vec<_> = out.work.unwrap().iter().map(|it| it.effort[Effort::Search as usize]).collect();
+    assert_eq!(effort, [1]);
 }

@@ -18,7 +18,8 @@ mod queues;
 mod tests;
 
 use goodness_core::{
-    Allocate, Effort, Elevator, ElevatorAbout, HwQueue, Io, IoContext, IoReason, Layer, Merges, Operation, QueueFacts, QueueLock, RegisteredElevator, Request, RequestId, Run, Seed, Span, Time, WhyWaits,
+    Allocate, Effort, Elevator, ElevatorAbout, HwQueue, Io, IoContext, IoReason, Layer, Merges, Operation, QueueFacts,
+    QueueLock, RegisteredElevator, Request, RequestId, Run, Seed, Span, Time, WhyWaits,
 };
 use histogram::Histograms;
 use mean::Means;
@@ -171,6 +172,11 @@ impl Elevator for Kyber {
     }
 
     fn dispatch(&mut self, cx: &IoContext, queue: HwQueue) -> Option<RequestId> {
+        if !self.queues.has(queue) {
+            // Nobody counts what is not there, and a turn through all domains ends where it began.
+            self.turns[queue.index()].batch = 0;
+            return None;
+        }
         let turn = self.turns[queue.index()];
         let goes_on = turn.batch < self.grants[turn.domain].batch;
         if let Some(request) = goes_on.then(|| self.dispatch_turn(cx, queue)).flatten() {

@@ -7,8 +7,23 @@ use goodness_sim::{Options, simulate_with};
 const MS: Span = Span::from_ms(1);
 const NOTHING: Span = Span::ZERO;
 
+/// A read of 4 KiB by task `number`, its `index`-th.
+fn read(number: usize, index: usize) -> Step {
+    let sector = number as u64 * 100_000 + index as u64 * 1000;
+    Step::Io(IoStep::Submit { volume: VolumeId(0), op: Operation::Read, sector, sectors: 8, sync: true })
+}
+
+const AWAIT: Step = Step::Io(IoStep::Await { at_most: 0 });
+
 /// The events of `tasks` tasks, one a CPU, which each read `reads` times from a device that takes 5 ms.
 fn run(tasks: u32, reads: usize, elevator: &str, queues: u32, io: IoCosts) -> Vec<(Time, Event)> {
+    let one = |number| (0..reads).flat_map(|index| [read(number, index), AWAIT]).chain([Step::Compute(MS)]).collect();
+    perform((0..tasks as usize).map(one).collect(), elevator, queues, io)
+}
+
+/// The events of tasks with these steps, one a CPU, on a device that takes 5 ms and has a file.
+fn perform(all: Vec<Vec<Step>>, elevator: &str, queues: u32, io: IoCosts) -> Vec<(Time, Event)> {
+    let tasks = all.len() as u32;
     let device = goodness_device::by_name(&format!("null:latency=5ms,depth=64,queues={queues}"), Seed(1)).unwrap();
     let options = QueueOptions { hz: 1000, cpus: tasks as u16, ..QueueOptions::default() };
     let disk = by_name(elevator, &options, device).unwrap();
@@ -22,14 +37,10 @@ fn run(tasks: u32, reads: usize, elevator: &str, queues: u32, io: IoCosts) -> Ve
         elevator: None,
         service: DiskSpec::AS_MODELLED,
     };
-    let storage = StorageSpec { disks: vec![disk], volumes: vec![volume], ..StorageSpec::default() };
-    let task = |number: u32| {
-        let read = move |index: usize| {
-            let sector = u64::from(number) * 100_000 + index as u64 * 1000;
-            let submit = IoStep::Submit { volume: VolumeId(0), op: Operation::Read, sector, sectors: 8, sync: true };
-            [Step::Io(submit), Step::Io(IoStep::Await { at_most: 0 })]
-        };
-        let mut steps = (0..reads).flat_map(read).chain([Step::Compute(MS)]);
+    let file = FileSpec { name: "f".into(), volume: VolumeId(0), sector: 0, pages: 4096, fragments: None };
+    let storage = StorageSpec { disks: vec![disk], volumes: vec![volume], files: vec![file], cache_pages: 1024 };
+    let task = |(number, steps): (u32, Vec<Step>)| {
+        let mut steps = steps.into_iter();
         TaskSpec {
             name: format!("t{number}"),
             start: Start::At(Time::ZERO),
@@ -39,7 +50,7 @@ fn run(tasks: u32, reads: usize, elevator: &str, queues: u32, io: IoCosts) -> Ve
         }
     };
     let work = Workload {
-        tasks: (0..tasks).map(task).collect(),
+        tasks: (0..).zip(all).map(task).collect(),
         storage,
         horizon: Some(Time(60_000_000_000)),
         ..Workload::default()
@@ -50,6 +61,26 @@ fn run(tasks: u32, reads: usize, elevator: &str, queues: u32, io: IoCosts) -> Ve
     let mut seen = Vec::new();
     simulate_with(&machine, policy, work, Some(disks), &mut seen, Options::default()).unwrap();
     seen
+}
+
+/// Time that CPU 0 was busy: slices, and what it did while it ran nothing. Asserts that nothing is reported before it
+/// has passed.
+fn busy(seen: &[(Time, Event)]) -> Span {
+    let (mut total, mut since, mut runs, mut reported) = (NOTHING, Time::ZERO, false, NOTHING);
+    for (at, event) in seen {
+        match *event {
+            Event::Switch { cpu: CpuId(0), next, .. } => {
+                total += if runs { at.since(since) } else { reported };
+                (since, runs, reported) = (*at, next.is_some(), NOTHING);
+            }
+            Event::Overhead { cpu: CpuId(0), span, .. } => {
+                reported += span;
+                assert!(reported <= at.since(since), "{reported} of overhead since {since}, at {at}");
+            }
+            _ => {}
+        }
+    }
+    total + if runs { NOTHING } else { reported }
 }
 
 /// End of the last task.
@@ -96,4 +127,49 @@ fn submitters_wait_for_the_one_lock_of_a_device_and_not_for_those_of_other_queue
     for (elevator, queues) in [("mq-deadline", 1), ("mq-deadline", 4), ("bfq", 4), ("kyber", 1)] {
         assert!(waited(elevator, queues) > NOTHING, "{elevator} on {queues} hardware queues");
     }
+}
+
+#[test]
+fn a_backlog_of_one_cpu_does_not_hold_the_lock_before_its_time() {
+    // 16 requests of CPU 0 and one of CPU 1 complete at once.
+    let reads = |number, count| (0..count).map(|index| read(number, index)).chain([AWAIT]).collect();
+    let io = IoCosts { complete: Span::from_us(3), effort: [Span(50); 4], ..IoCosts::default() };
+    let seen = perform(vec![reads(0, 16), reads(1, 1)], "kyber", 1, io);
+    let waits = seen.iter().filter_map(|(_, event)| match event {
+        Event::Overhead { cpu: CpuId(1), kind: Overhead::IoLock, span } => Some(*span),
+        _ => None,
+    });
+    // The other's longest hold: the insertion and dispatch of 16 requests by 4 elements.
+    let longest = waits.max().unwrap_or(NOTHING);
+    assert!(longest <= Span(16 * 5 * 50), "waited {longest}");
+}
+
+#[test]
+fn all_cpu_time_of_io_is_busy_time_and_reported_as_it_passes() {
+    let io = IoCosts { submit: MS, page: MS, complete: MS * 3, effort: [MS; 4], ..IoCosts::default() };
+    let file = FileId(0);
+    let (page, pages) = (0, 40);
+    let buffered = [IoStep::Read { file, page, pages }, IoStep::Write { file, page, pages }, IoStep::Sync { file }];
+    let direct = (0..9).map(|index| read(0, index)).chain([Step::Compute(MS), AWAIT, Step::Compute(MS)]);
+    let buffered = buffered.map(Step::Io).into_iter().chain([Step::Compute(MS), Step::Compute(MS)]);
+    for steps in [direct.collect::<Vec<_>>(), buffered.collect()] {
+        for elevator in ["none", "mq-deadline", "kyber", "bfq", "cfq", "deadline"] {
+            let seen = perform(vec![steps.clone()], elevator, 1, io.clone());
+            assert_eq!(busy(&seen), spent(&seen, Overhead::Io) + MS * 2, "{elevator}, {:?}", steps[0]);
+        }
+    }
+}
+
+#[test]
+fn the_flusher_writes_no_faster_than_its_cpu_can() {
+    let io = IoCosts { submit: MS * 10, ..IoCosts::default() };
+    let write = |_| Step::Io(IoStep::Write { file: FileId(0), page: 0, pages: 1024 });
+    // The second CPU dirties pages; the first has nothing else to do than to write them.
+    let writer = (0..50).map(write).chain([Step::SleepUntil(Time(40_000_000_000))]).collect();
+    let seen = perform(vec![vec![Step::SleepUntil(Time(40_000_000_000))], writer], "none", 1, io);
+    let done = seen.iter().filter(|(_, event)| matches!(event, Event::Io(io) if io.stage == IoStage::Done));
+    let ahead = (0..).zip(done).map(|(before, (at, _))| (MS * 10 * before).saturating_sub(Span(at.0)));
+    // It waits for its CPU after each batch of some MiB.
+    let most = ahead.max().unwrap();
+    assert!(most <= MS * 100, "{most} ahead");
 }

@@ -62,6 +62,12 @@ impl Queues {
         self.waiting
     }
 
+    /// True if a request waits for `queue`.
+    pub fn has(&self, queue: HwQueue) -> bool {
+        let mut groups = queue.index() * self.domains..(queue.index() + 1) * self.domains;
+        groups.any(|group| self.in_local[group] > 0 || !self.ready[group].is_empty())
+    }
+
     /// Adds a request at the end of its CPU's queue of `domain`.
     pub fn insert(&mut self, id: RequestId, request: &Request, domain: usize) {
         self.waiting += 1;

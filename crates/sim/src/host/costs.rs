@@ -23,7 +23,7 @@ pub struct Charging {
     lock: Contended,
 }
 
-/// A lock that CPUs spin for, each held for a known time.
+/// The lock of a global runqueue that CPUs spin for, each held for a known time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Contended {
     /// Time at which it is free again.

@@ -228,6 +228,9 @@ impl Host<'_> {
             if self.somebody_spins() {
                 self.spinners_switch(cpu, prev, None);
             }
+            if self.charging.io {
+                self.report_io(cpu);
+            }
             self.emit(Event::Switch { cpu, prev, off, next: None });
         }
     }
@@ -238,7 +241,7 @@ impl Host<'_> {
         let Pick { task, timeslice } = pick;
         let now = self.now();
         let mut cost = self.effort_cost(cpu);
-        if self.charging.io && self.cpus[cpu.index()].io_until <= now {
+        if self.charging.io {
             self.report_io(cpu);
         }
         if prev != Some(task) {
@@ -252,9 +255,6 @@ impl Host<'_> {
             if self.charging.switches {
                 cost += self.switch_cost(cpu, task);
             }
-        }
-        if self.charging.io {
-            self.report_io(cpu);
         }
         if self.runs.len() > FITS_INTO_CACHES {
             self.load_ahead(cpu);
@@ -320,7 +320,8 @@ impl Host<'_> {
         let now = self.now();
         let (run, work) = (&mut self.cpus[cpu.index()], &mut self.runs[task.index()]);
         run.settle(now, work);
-        if !work.is_done() || run.parks && !self.locks.keep_in_kernel(task, work, &self.deferred) {
+        let is_submitting = self.charging.io && run.working > now;
+        if !work.is_done() || is_submitting || run.parks && !self.locks.keep_in_kernel(task, work, &self.deferred) {
             self.stop_runnable(cpu, task, Stop::SliceEnd, Enqueue::SliceEnd, Off::Preempted);
         } else if work.is_deferred || self.storage.is_some() {
             self.step(cpu, task);
@@ -397,6 +398,9 @@ impl Host<'_> {
         self.referee.take_off(from);
         if self.somebody_spins() {
             self.spinners_switch(from, Some(task), None);
+        }
+        if self.charging.io {
+            self.report_io(from);
         }
         self.emit(Event::Switch { cpu: from, prev: Some(task), off: Off::Preempted, next: None });
         if from != to {

@@ -2,12 +2,16 @@
 //!
 //! A task's CPU works for a submission before the I/Os reach the block layer. The rest the block layer says when it has
 //! done it, and the CPU is busy with it from then on: a running task goes on behind it, a task picked meanwhile begins
-//! behind it. Departures: behind an elevator the device starts when the elevator's work begins instead of when it ends,
-//! and a woken task is queued when the interrupt begins; I/O of the page cache is charged after its submission, and the
-//! flusher's to the first CPU.
+//! behind it. It is reported as it passes: when more is charged, at each switch, and at the end of the run.
+//!
+//! Departures: behind an elevator the device starts when the elevator's work begins instead of when it ends, and a
+//! woken task is queued when the interrupt begins. The submission of all that a task has plugged is one piece of work,
+//! which the CPU finishes even if the task is preempted or moved meanwhile, at the expense of the next. I/O of the page
+//! cache is charged after its submission, and the flusher's to the first CPU; the flusher waits until that CPU has done
+//! what it was charged with.
 
 use super::Host;
-use super::costs::Contended;
+use super::elevator_lock::ElevatorLock;
 use goodness_block::Work;
 use goodness_core::{CpuId, Io, Overhead, Span, TaskId, Time};
 
@@ -55,7 +59,7 @@ impl Host<'_> {
         }
         let cpu = CpuId(u32::from(work.cpu) % self.machine.cpu_count() as u32);
         let begins = self.free_for_io(cpu);
-        let wait = self.wait_for_elevator(work, cpu, begins + unlocked, elevator);
+        let wait = self.wait_for_elevator(work, begins + unlocked, elevator);
         self.occupy(cpu, spent, wait);
     }
 
@@ -70,37 +74,43 @@ impl Host<'_> {
     /// Occupies `cpu` with block I/O behind its other work: `spent` working, after `waited` for a lock.
     fn occupy(&mut self, cpu: CpuId, spent: Span, waited: Span) {
         let ends = self.free_for_io(cpu) + spent + waited;
-        let current = self.referee.current(cpu);
-        if current.is_none() && self.cpus[cpu.index()].io_until <= self.now() {
-            self.report_io(cpu);
-        }
+        self.report_io(cpu);
         let run = &mut self.cpus[cpu.index()];
         run.io_until = ends;
         run.io_unreported = [run.io_unreported[0] + spent, run.io_unreported[1] + waited];
-        if let Some(task) = current {
+        if let Some(task) = self.referee.current(cpu) {
             run.working = ends;
-            self.report_io(cpu);
             self.arm(cpu, task);
         }
     }
 
-    /// Reports the time of `cpu` that was charged and not reported: at once while a task runs, whose slice contains it,
-    /// and else when the CPU picks one, because that slice contains what is left of it.
+    /// Reports the time of `cpu` that has passed since it was charged: to the slice of the task that runs, if any. Call
+    /// it before every switch.
     pub fn report_io(&mut self, cpu: CpuId) {
-        let [spent, waited] = std::mem::take(&mut self.cpus[cpu.index()].io_unreported);
-        self.overhead(cpu, Overhead::Io, spent);
-        self.overhead(cpu, Overhead::IoLock, waited);
+        let now = self.now();
+        let run = &mut self.cpus[cpu.index()];
+        let [spent, waited] = run.io_unreported;
+        let left = run.io_until.since(now);
+        let spent_left = left.min(spent);
+        let waited_left = (left - spent_left).min(waited);
+        run.io_unreported = [spent_left, waited_left];
+        self.overhead(cpu, Overhead::Io, spent - spent_left);
+        self.overhead(cpu, Overhead::IoLock, waited - waited_left);
     }
 
-    /// Time that `cpu` spins for the elevator's lock at `now`, which it then holds for `held`.
-    fn wait_for_elevator(&mut self, work: &Work, cpu: CpuId, now: Time, held: Span) -> Span {
+    /// Reports, at the end of the run, the time of all CPUs that has passed.
+    pub fn report_all_io(&mut self) {
+        self.machine.cpu_ids().for_each(|cpu| self.report_io(cpu));
+    }
+
+    /// Time that a CPU spins for the elevator's lock from `at`, which it then holds for `held`.
+    fn wait_for_elevator(&mut self, work: &Work, at: Time, held: Span) -> Span {
         let Some(number) = work.lock.map(usize::from) else { return Span::ZERO };
+        let now = self.referee.now();
         let locks = &mut self.storage.as_mut().expect("asked by storage").locks[usize::from(work.disk.0)];
         if locks.len() <= number {
-            locks.resize(number + 1, Contended::default());
+            locks.resize(number + 1, ElevatorLock::default());
         }
-        let handover = self.machine.costs.lock_handover;
-        let wait = locks[number].take(cpu, now, held);
-        if wait == Span::ZERO { wait } else { wait + handover }
+        locks[number].take(now, at, held, self.machine.costs.lock_handover)
     }
 }

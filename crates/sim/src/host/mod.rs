@@ -8,12 +8,16 @@
 //! | `locks` | locks of every kind, spinning, priority inheritance |
 //! | `outside` | clients and other actors that use no CPU |
 //! | `storage` | disks, files and page cache |
+//! | `flusher` | the page cache's writes in the background |
 //! | `costs` | CPU time of the host's own work |
+//! | `io_costs`, `elevator_lock` | CPU time of block I/O |
 //! | `preemption` | models of a kernel's preemption |
 //! | `standstill` | detection of runs in which time does not advance |
 
 mod costs;
 mod cpus;
+mod elevator_lock;
+mod flusher;
 mod io_costs;
 mod locks;
 mod outside;
@@ -150,6 +154,7 @@ impl<'a> Host<'a> {
             }
         };
         self.account_spinners();
+        self.report_all_io();
         self.outbox.flush();
         if let Some(fault) = self.first_fault() {
             return Err(fault);

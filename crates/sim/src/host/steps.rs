@@ -84,6 +84,9 @@ impl Host<'_> {
 
     #[cold]
     fn next_step_with_storage(&mut self, cpu: CpuId, task: TaskId) -> Then {
+        if self.charging.io && self.waits_after_work(task) {
+            return self.wait_for_io(cpu, task);
+        }
         let deferred = self.deferred(task);
         let now = self.now();
         let run = &mut self.runs[task.index()];

@@ -2,7 +2,8 @@
 //! completions wake tasks like interrupts.
 
 use super::Host;
-use super::costs::Contended;
+use super::elevator_lock::ElevatorLock;
+use super::flusher::Flusher;
 use super::steps::Then;
 use crate::calendar::Entry;
 use crate::calendar::class;
@@ -13,9 +14,6 @@ use goodness_core::{
 };
 use goodness_memory::{Direction, File, Limits, PageCache, ReadAhead, TransferId};
 use std::collections::VecDeque;
-
-/// Limit of the flusher's I/Os in flight. A choice: the request pool of a queue.
-const FLUSHER_MAX: usize = 128;
 
 /// Most pages per part of a step; the rest follows when they are done. 1 MiB, the flusher's unit: a choice. It bounds a
 /// task's I/O in flight and lets a large write wait midway.
@@ -51,6 +49,8 @@ struct TaskIo {
     volumes: Vec<VolumeId>,
     /// Read-ahead of the files it has read.
     ahead: Vec<(FileId, ReadAhead)>,
+    /// True while its CPU works for its I/O before it blocks.
+    will_wait: bool,
     /// True while it is blocked until all this allows it to go on.
     is_blocked: bool,
     /// Time of its last storage step, and the number of such steps at that time.
@@ -103,7 +103,7 @@ impl TaskIo {
 pub struct StorageRun {
     disks: Storage,
     files: Vec<(VolumeId, File)>,
-    cache: PageCache,
+    pub cache: PageCache,
     tasks: Vec<TaskIo>,
     /// I/Os collected since the last step that took time, all of one task.
     plug: Vec<(VolumeId, Io)>,
@@ -112,11 +112,10 @@ pub struct StorageRun {
     pub out: Out,
     /// Unfinished I/Os, by transfer.
     parts: Vec<u32>,
-    transfers: Vec<TransferId>,
+    pub transfers: Vec<TransferId>,
     woken: Vec<u32>,
     throttled: VecDeque<TaskId>,
-    flushing: usize,
-    is_flusher_armed: bool,
+    pub flusher: Flusher,
     armed: Time,
     is_busy: bool,
     /// What the block layer has done since it was last charged.
@@ -124,7 +123,7 @@ pub struct StorageRun {
     /// True while I/Os are submitted whose submission has been charged.
     pub is_prepaid: bool,
     /// The locks of the elevators, by disk and number.
-    pub locks: Vec<Vec<Contended>>,
+    pub locks: Vec<Vec<ElevatorLock>>,
 }
 
 impl StorageRun {
@@ -146,8 +145,7 @@ impl StorageRun {
             transfers: Vec::new(),
             woken: Vec::new(),
             throttled: VecDeque::new(),
-            flushing: 0,
-            is_flusher_armed: false,
+            flusher: Flusher::default(),
             armed: Time::NEVER,
             is_busy: false,
             work: Vec::new(),
@@ -180,7 +178,7 @@ impl StorageRun {
     }
 
     /// Submits the I/Os of a page-cache transfer, on behalf of the submitter of `by` and on its CPU.
-    fn submit_transfer(&mut self, now: Time, id: TransferId, by: Io) {
+    pub fn submit_transfer(&mut self, now: Time, id: TransferId, by: Io) {
         let it = self.cache.transfer(id);
         let (volume, file) = &self.files[it.file.0 as usize];
         let op = if it.direction == Direction::Fetch { Operation::Read } else { Operation::Write };
@@ -400,6 +398,12 @@ impl Host<'_> {
         if it.unadmitted == 0 { Err(Then::Next) } else { Err(self.wait_for_io(cpu, task)) }
     }
 
+    /// True if `task` waits for I/O now that its CPU has worked for it.
+    pub fn waits_after_work(&mut self, task: TaskId) -> bool {
+        let storage = self.storage.as_mut().expect("asked by storage");
+        std::mem::take(&mut storage.tasks[task.index()].will_wait)
+    }
+
     /// Removes and returns the step that `task` put off.
     pub fn deferred(&mut self, task: TaskId) -> Option<Step> {
         self.storage.as_mut()?.tasks[task.index()].deferred.take()
@@ -414,7 +418,7 @@ impl Host<'_> {
     }
 
     /// Continues, or blocks until the awaited I/O is done.
-    fn wait_for_io(&mut self, cpu: CpuId, task: TaskId) -> Then {
+    pub fn wait_for_io(&mut self, cpu: CpuId, task: TaskId) -> Then {
         self.submit_all();
         let now = self.now();
         let storage = self.storage.as_mut().expect("a task that waits for I/O has storage");
@@ -427,6 +431,11 @@ impl Host<'_> {
         let storage = self.storage.as_mut().expect("as above");
         if storage.may_go_on(task) {
             storage.tasks[task.index()].awaits = None;
+            return Then::Next;
+        }
+        if self.charging.io && self.cpus[cpu.index()].working > now {
+            // What it waits for may be done when its CPU is.
+            storage.tasks[task.index()].will_wait = true;
             return Then::Next;
         }
         storage.tasks[task.index()].is_blocked = true;
@@ -458,34 +467,8 @@ impl Host<'_> {
         self.heed_disks();
     }
 
-    /// Lets the flusher write pages that are old enough.
-    pub fn flusher_due(&mut self) {
-        self.storage.as_mut().expect("only storage sets this time").is_flusher_armed = false;
-        self.flush();
-        self.heed_disks();
-    }
-
-    /// Lets the flusher write, and checks again later while pages are dirty.
-    fn flush(&mut self) {
-        let now = self.now();
-        let by = Io::read(Submitter(self.referee.tasks().len() as u32), 0, 0);
-        let storage = self.storage.as_mut().expect("asked by storage");
-        let mut made = std::mem::take(&mut storage.transfers);
-        storage.cache.write_back(now, FLUSHER_MAX - storage.flushing, &mut made);
-        storage.flushing += made.len();
-        for id in made.drain(..) {
-            storage.submit_transfer(now, id, by);
-        }
-        storage.transfers = made;
-        if !storage.is_flusher_armed && storage.cache.unclean() > 0 {
-            storage.is_flusher_armed = true;
-            let at = now + storage.cache.limits().period;
-            self.agenda.calendar.push(at, class::WAKE, Entry::Flusher);
-        }
-    }
-
     /// Passes the disks' outcomes to the observer and the tasks until there are no more.
-    fn heed_disks(&mut self) {
+    pub fn heed_disks(&mut self) {
         let now = self.now();
         loop {
             let storage = self.storage.as_mut().expect("asked by storage");
@@ -556,7 +539,7 @@ impl Host<'_> {
         if !storage.cache.is_throttling() {
             woken.extend(storage.throttled.drain(..).map(|task| task.0));
         }
-        storage.flushing -= usize::from(is_flushers);
+        storage.flusher.under_way -= usize::from(is_flushers);
         for task in woken.drain(..) {
             self.storage.as_mut().expect("as above").tasks[task as usize].transfers -= 1;
             self.resume(TaskId(task));
