@@ -57,7 +57,7 @@ fn perform(all: Vec<Vec<Step>>, elevator: &str, queues: u32, io: IoCosts) -> Vec
     };
     let mut machine = Machine::flat(tasks, 1000).unwrap();
     machine.costs.io = io;
-    let policy = MadePolicy::of::<goodness_policies::fifo::Fifo>(&machine, Default::default(), Seed(1));
+    let policy = MadePolicy::of::<goodness_policies::rr::RoundRobin>(&machine, Default::default(), Seed(1));
     let mut seen = Vec::new();
     simulate_with(&machine, policy, work, Some(disks), &mut seen, Options::default()).unwrap();
     seen
@@ -172,4 +172,14 @@ fn the_flusher_writes_no_faster_than_its_cpu_can() {
     // It waits for its CPU after each batch of some MiB.
     let most = ahead.max().unwrap();
     assert!(most <= MS * 100, "{most} ahead");
+}
+
+#[test]
+fn a_slice_that_ends_during_the_submission_does_not_hurry_it() {
+    let io = IoCosts { submit: MS, ..IoCosts::default() };
+    let reads = (0..300).map(|index| read(0, index)).chain([AWAIT]).collect();
+    let seen = perform(vec![reads], "none", 1, io);
+    let first = seen.iter().find(|(_, event)| matches!(event, Event::Io(io) if io.stage == IoStage::Issued));
+    assert_eq!(first.unwrap().0, Time(300_000_000));
+    assert_eq!(busy(&seen), MS * 300);
 }

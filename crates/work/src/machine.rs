@@ -107,8 +107,10 @@ pub const PRESETS: &[Preset] = &[
         name: "null-guest",
         summary: "One CPU of a deterministic guest, whose nanosecond is an instruction, with the costs of block I/O.",
         source: "scripts/measure-elevators calibrate: fio on null_blk of Linux 6.18.15, see docs/elevator-cost.md. Six \
-                 cells give the eight costs; that a search costs as much as an insertion, and 70 instructions, was \
-                 chosen. 2000 more instructions of a submission are those of fio, which a job file's work has itself.",
+                 cells do not determine the eight costs: that a search costs 70 instructions, as much as an insertion, \
+                 and how submission and completion share theirs, was chosen. switch was chosen with them, too, and \
+                 not measured alone. 2000 more instructions of a submission are those of fio, which a job file's work \
+                 has itself.",
         text: "cpus=1,hz=250,switch=2990ns,io_submit=5834ns,io_page=422ns,io_complete=2500ns,io_request=1189ns,\
                io_timer=3138ns,io_search=70ns,io_insert=70ns,io_recalculate=188ns",
     },
