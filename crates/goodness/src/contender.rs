@@ -115,14 +115,17 @@ impl Contender {
         Again { policy: self.policy.to_string(), elevator, edits, seed, replication }
     }
 
-    /// Its changes of `standard`, as [`Contender::arm`] reads it: `cpus=4`, `eevdf:base_slice=3ms`, `base`.
+    /// Its changes of `standard`, as [`Contender::arm`] reads it: `cpus=4`, `eevdf:base_slice=3ms`, `base`. An elevator
+    /// that is the standard's is left out; [`Contender::arm`] leaves the work's elevator in its place.
     #[must_use]
     pub fn beside(&self, standard: &Contender) -> String {
+        let elevator = self.elevator.as_ref().filter(|_| self.elevator != standard.elevator);
         let mut parts: Vec<String> = Vec::new();
-        if self.policy != standard.policy {
-            parts.push(self.policy.beside(&standard.policy).to_string());
+        match elevator {
+            Some(elevator) => parts.push(format!("{}+{elevator}", self.policy.beside(&standard.policy))),
+            None if self.policy != standard.policy => parts.push(self.policy.beside(&standard.policy).to_string()),
+            None => {}
         }
-        parts.extend(self.elevator.iter().map(ToString::to_string));
         parts.extend(self.edits.iter().map(ToString::to_string));
         if parts.is_empty() { BASE.into() } else { parts.join(" ") }
     }
@@ -159,6 +162,19 @@ mod tests {
         let shown: Vec<String> = all.iter().map(ToString::to_string).collect();
         assert_eq!(shown, ["rr+noop", "rr+noop:merge=last", "eevdf+noop", "eevdf+noop:merge=last"]);
         assert_eq!(Contender::cross(&policies, &[]).len(), 2);
+    }
+
+    #[test]
+    fn the_changes_of_a_contender_are_read_back() {
+        let contender = |text| Contender::parse(text).unwrap();
+        let standard = contender("eevdf:kernel=6.18+mq-deadline");
+        let beside = |text| contender(text).beside(&standard);
+        assert_eq!(beside("eevdf:kernel=6.18,base_slice=2ms+mq-deadline"), "eevdf:base_slice=2ms");
+        assert_eq!(beside("eevdf:kernel=6.18+mq-deadline"), "base");
+        for text in ["eevdf:kernel=6.18,base_slice=2ms+bfq", "eevdf:kernel=6.18+mq-deadline:fifo_batch=4"] {
+            let read = Contender::arm(&beside(text), &standard.policy).unwrap();
+            assert_eq!(read, contender(text), "{}", beside(text));
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Notes when runnable tasks are out of quota, in runs whose schedule is kept. No event tells it: the policy is asked
 //! after its decisions.
 
-use goodness_core::{CpuId, Groups, MadePolicy, TaskId, Time};
+use goodness_core::{CpuId, GroupId, Groups, MadePolicy, TaskId, Time};
 use goodness_observe::asked::{Asked, Asker, Decided};
 use goodness_report::throttled::Throttled;
 use std::cell::RefCell;
@@ -48,6 +48,12 @@ impl Throttles {
     }
 }
 
+/// True if `group` or one around it has a quota.
+fn has_quota(groups: &Groups, group: GroupId) -> bool {
+    let it = &groups[group];
+    it.quota.is_some() || group != GroupId::ROOT && has_quota(groups, it.parent)
+}
+
 impl Asker for Throttles {
     fn ask(&mut self, decided: &Decided) {
         let (now, mut noted) = (decided.cx.now, self.0.borrow_mut());
@@ -55,8 +61,21 @@ impl Asker for Throttles {
         let here = noted.since.iter().filter(|(_, (cpu, _))| *cpu == decided.cpu).map(|(task, _)| *task);
         let over: Vec<TaskId> = here.filter(|task| !is_throttled(*task)).collect();
         over.into_iter().for_each(|task| noted.end(task, now));
-        for task in decided.waiting.iter().filter(|task| decided.is_throttled(**task)) {
+        // A task of a class with a budget of its own may be out of that.
+        let has_quota = |task: &&TaskId| has_quota(&decided.cx.groups, decided.cx.tasks[**task].group);
+        for task in decided.waiting.iter().filter(has_quota).filter(|task| decided.is_throttled(**task)) {
             noted.since.entry(*task).or_insert((decided.cpu, now)).0 = decided.cpu;
         }
     }
+}
+
+#[test]
+fn a_quota_is_that_of_the_group_or_of_one_around_it() {
+    use goodness_core::{Group, Quota, Span};
+    let mut groups = Groups::default();
+    let quota = Quota::new(Span::from_ms(10), Span::from_ms(100)).ok();
+    let outer = groups.add(Group { quota, ..Group::new("outer", GroupId::ROOT) });
+    let inner = groups.add(Group::new("inner", outer));
+    let other = groups.add(Group::new("other", GroupId::ROOT));
+    assert_eq!([outer, inner, other, GroupId::ROOT].map(|it| has_quota(&groups, it)), [true, true, false, false]);
 }

@@ -174,6 +174,9 @@ pub struct Link {
     pub lock: Option<Held>,
     /// Requests that the disk served meanwhile, and how many of them were writes.
     pub served_first: Option<[u32; 2]>,
+    /// The task that submitted most of these.
+    #[serde(default)]
+    pub served_most: Option<Who>,
 }
 
 /// A lock that a task waits for.

@@ -54,22 +54,28 @@ pub(super) fn commands(former: &ElevatorSpec, elevator: &ElevatorSpec, commands:
         return settings(former, elevator)?.into_iter().try_for_each(|(file, value)| {
             let (path, kept) = (path(file), format!("/run/goodness-DISK-{file}"));
             // A value that was kept before is the original one.
-            let apply = format!("[ -e {kept} ] || sudo cp {path} {kept}; {}", write(value, file));
+            let uses = format!("grep -qF '[{}]' /sys/block/DISK/queue/scheduler", elevator.name);
+            let apply = format!("{uses} && {{ [ -e {kept} ] || sudo cp {path} {kept}; }} && {}", write(value, file));
             commands.add(apply, format!("sudo cp {kept} {path} && sudo rm {kept}"));
             Some(())
         });
     }
-    let switch = |to: &ElevatorSpec| -> Option<Vec<String>> {
-        let scheduler = format!("echo {} | sudo tee /sys/block/DISK/queue/scheduler", to.name);
-        let written = settings(&ElevatorSpec::parse(to.name).ok()?, to)?;
-        Some(std::iter::once(scheduler).chain(written.into_iter().map(|(file, value)| write(value, file))).collect())
-    };
-    commands.add(switch(elevator)?.join("; "), switch(former)?.join("; "));
+    let (path, kept) = ("/sys/block/DISK/queue/scheduler", "/run/goodness-DISK-scheduler");
+    let written = settings(&ElevatorSpec::parse(elevator.name).ok()?, elevator)?;
+    let written: String = written.into_iter().map(|(file, value)| format!("; {}", write(value, file))).collect();
+    // The file has all of them, and the one in use in brackets. A name that was kept before is the original one.
+    let keep = format!(r"[ -e {kept} ] || sed 's/.*\[\(.*\)\].*/\1/' {path} | sudo tee {kept}");
+    let apply = format!("{keep}; echo {} | sudo tee {path}{written}", elevator.name);
+    commands.add(apply, format!("sudo cp {kept} {path} && sudo rm {kept}"));
     Some(())
 }
 
-/// The files that differ between two settings of one elevator, with the values of the second.
+/// The files that differ between two settings of one elevator, with the values of the second. `None` if a current
+/// kernel has no such elevator or setting.
 pub(crate) fn settings(former: &ElevatorSpec, elevator: &ElevatorSpec) -> Option<Vec<(&'static str, u64)>> {
+    if !ELEVATORS.contains(&elevator.name) {
+        return None;
+    }
     let (old, new) = (former.values().ok()?, elevator.values().ok()?);
     let changed = new.iter().filter(|value| !old.contains(value));
     changed.map(|(tunable, value)| in_file(elevator.name, tunable, value)).collect()
@@ -112,7 +118,9 @@ mod tests {
     fn a_setting_is_written_to_its_file_in_the_unit_of_the_file_and_the_former_value_is_kept() {
         let (apply, undo) = of("mq-deadline", "mq-deadline:read_expire=50ms").unwrap();
         let (file, kept) = ("/sys/block/DISK/queue/iosched/read_expire", "/run/goodness-DISK-read_expire");
-        assert_eq!(apply, format!("[ -e {kept} ] || sudo cp {file} {kept}; echo 50 | sudo tee {file}"));
+        let uses = "grep -qF '[mq-deadline]' /sys/block/DISK/queue/scheduler";
+        let keep = format!("{{ [ -e {kept} ] || sudo cp {file} {kept}; }}");
+        assert_eq!(apply, format!("{uses} && {keep} && echo 50 | sudo tee {file}"), "of a disk with that elevator");
         assert_eq!(undo, format!("sudo cp {kept} {file} && sudo rm {kept}"));
         let has = |text: &str, part: &str| {
             let apply = of(text.split(':').next().unwrap(), text).unwrap().0;
@@ -125,13 +133,13 @@ mod tests {
     }
 
     #[test]
-    fn another_elevator_is_set_before_its_settings_and_the_former_comes_back_with_its_own() {
+    fn another_elevator_is_set_before_its_settings_and_that_of_the_machine_comes_back() {
         let (apply, undo) = of("mq-deadline:fifo_batch=4", "bfq:back_seek_penalty=3").unwrap();
-        let at = "/sys/block/DISK/queue";
-        let both = |name: &str, value: u64, file: &str| {
-            format!("echo {name} | sudo tee {at}/scheduler; echo {value} | sudo tee {at}/iosched/{file}")
-        };
-        assert_eq!((apply, undo), (both("bfq", 3, "back_seek_penalty"), both("mq-deadline", 4, "fifo_batch")));
+        let (at, kept) = ("/sys/block/DISK/queue", "/run/goodness-DISK-scheduler");
+        let set = format!("echo bfq | sudo tee {at}/scheduler; echo 3 | sudo tee {at}/iosched/back_seek_penalty");
+        let keep = format!(r"[ -e {kept} ] || sed 's/.*\[\(.*\)\].*/\1/' {at}/scheduler | sudo tee {kept}; ");
+        assert_eq!(apply, keep + &set);
+        assert_eq!(undo, format!("sudo cp {kept} {at}/scheduler && sudo rm {kept}"));
         assert_eq!(of("cfq", "bfq"), None, "no current kernel has cfq");
         assert_eq!(of("bfq", "bfq:stable_merge=off"), None, "no file sets it");
         assert_eq!(of("kyber", "kyber:kernel=4.12"), None);

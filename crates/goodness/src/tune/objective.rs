@@ -24,7 +24,7 @@ impl Objective {
         Ok(Objective { metric: about(metric) })
     }
 
-    /// What comparisons rank by: what the work asks for, the slowest requests of a recording with requests, the slowest
+    /// The default: what the work asks to be ranked by, the slowest requests of a recording with requests, the slowest
     /// I/O where the elevator is open, or else the slowest wake-ups.
     #[must_use]
     pub fn usual(work: &Work) -> Objective {

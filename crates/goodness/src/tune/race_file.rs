@@ -86,17 +86,25 @@ fn written([default, arm]: [&Contender; 2], metric: &str, (name, work): &Input) 
         settings.push(of_elevator(elevator)?);
     }
     let label = arm.beside(default);
+    let about_load = match is_job {
+        true => "# The load is the tuned job itself.",
+        false => {
+            "# The load is the one of races that is most like the tuned work; its settings are the defaults, which\n\
+             # docs/races.md describes. Change them to yours."
+        }
+    };
     let mut text = format!(
-        "# Confirms on this machine's kernel what a tuning found: {label}, for {metric}.\n\
-         # The load is the one of races that is most like the tuned work; its settings are the defaults, which\n\
-         # docs/races.md describes. Change them to yours.\nname = \"tuned\"\nblocks = {BLOCKS}\n"
+        "# Confirms on this machine's kernel what a tuning found: {label}, for {metric}.\n{about_load}\n\
+         name = \"tuned\"\nblocks = {BLOCKS}\n"
     );
     if load.measures.contains(&metric) {
         let _ = writeln!(text, "measures = [\"{metric}\"]");
     }
     let _ = writeln!(text, "\n[load]\nuse = \"{}\"", load.name);
     if is_job {
-        let _ = writeln!(text, "job = {}", quoted(name));
+        // The file may be run from any folder.
+        let path = std::path::absolute(name).map_err(|why| format!("{name} has no absolute path: {why}"))?;
+        let _ = writeln!(text, "job = {}", quoted(&path.to_string_lossy()));
     }
     write_arm(&mut text, "default", None, &reference);
     write_arm(&mut text, &label, to, &settings);
@@ -227,6 +235,9 @@ mod tests {
         let text = race(&job.to_string_lossy(), "mq-deadline:read_expire=50ms,fifo_batch=4").expect("a race");
         let table: toml::Table = toml::from_str(&text).expect("TOML");
         assert_eq!(table["load"]["job"].as_str(), job.to_str());
+        assert!(text.contains("the tuned job itself") && !text.contains("most like"), "{text}");
+        let why = race(&job.to_string_lossy(), "cfq").unwrap_err();
+        assert!(why.contains("no setting for cfq"), "{why}");
         let elevator = |arm: usize| table["arm"][arm]["elevator"].as_table().expect("a table").clone();
         assert_eq!((elevator(0)["use"].as_str(), elevator(0).len()), (Some("mq-deadline"), 1));
         assert_eq!(

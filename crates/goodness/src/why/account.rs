@@ -270,6 +270,10 @@ impl Account<'_> {
                 Cause::DiskQueue(first) => Some([first.requests, first.writes]),
                 _ => None,
             },
+            served_most: match segment.cause {
+                Cause::DiskQueue(first) => first.most.map(|task| self.names.who(task)),
+                _ => None,
+            },
         }
     }
 }

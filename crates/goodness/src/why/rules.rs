@@ -19,6 +19,18 @@ enum Whom {
 struct Ruling {
     at: Time,
     rule: Option<Told>,
+    mark: Mark,
+}
+
+/// What else happened then. Numbers of requests are used again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Mark {
+    #[default]
+    Nothing,
+    /// The elevator got the request.
+    Inserted,
+    /// The number became free.
+    Freed,
 }
 
 /// What was said about each, as far back as an explanation reaches. Elevators can go to other threads.
@@ -43,21 +55,26 @@ impl Rulings {
     }
 
     /// Notes what holds for `whom` from `now` on. What no latency of at most `keep` needs any more is dropped.
-    fn note(&self, now: Time, whom: Whom, rule: Option<Told>, keep: Span) {
+    fn note(&self, whom: Whom, ruling: Ruling, keep: Span) {
         let mut said = self.said();
         let explained = said.explained;
         let of_whom = said.by_whom.entry(whom).or_default();
         while of_whom.get(1).is_some_and(|second| explained.since(second.at) > keep) {
-            of_whom.pop_front();
+            let gone = of_whom.pop_front().map(|gone| gone.mark);
+            if let Some(first) = of_whom.front_mut().filter(|it| it.mark == Mark::Nothing) {
+                first.mark = gone.unwrap_or_default();
+            }
         }
         // Of two answers about one instant the later one counts; the figures of a rule change all the time, and the
         // first ones are kept.
-        if of_whom.back().is_some_and(|last| last.at == now) {
+        let mut ruling = ruling;
+        if let Some(last) = of_whom.back().copied().filter(|last| last.at == ruling.at) {
             of_whom.pop_back();
+            ruling.mark = if ruling.mark == Mark::Nothing { last.mark } else { ruling.mark };
         }
-        let name = |rule: Option<Told>| rule.map(Told::name);
-        if of_whom.back().is_none_or(|last| name(last.rule) != name(rule)) {
-            of_whom.push_back(Ruling { at: now, rule });
+        let name = |ruling: &Ruling| ruling.rule.map(Told::name);
+        if ruling.mark != Mark::Nothing || of_whom.back().is_none_or(|last| name(last) != name(&ruling)) {
+            of_whom.push_back(ruling);
         }
     }
 
@@ -73,7 +90,8 @@ impl Rulings {
             };
             match whom.and_then(|whom| said.by_whom.get(&whom)) {
                 Some(rulings) if matches!(segment.cause, Cause::DiskQueue(_)) => {
-                    ruled.push(Segment { rule: longest(segment, rulings), ..segment });
+                    let rule = of_request(segment, rulings).and_then(|own| longest(segment, &own));
+                    ruled.push(Segment { rule, ..segment });
                 }
                 Some(rulings) => cut(segment, rulings, &mut ruled),
                 None => ruled.push(segment),
@@ -81,6 +99,20 @@ impl Rulings {
         }
         *segments = ruled;
     }
+}
+
+/// Those of `rulings` about a number that are about the request of `segment`, which ends when the disk gets it. Before
+/// the elevator got it, it waited for a slot. `None` if the elevator never got it.
+fn of_request(segment: Segment, rulings: &VecDeque<Ruling>) -> Option<VecDeque<Ruling>> {
+    let end = segment.from + segment.span;
+    let known = rulings.partition_point(|ruling| ruling.at <= end);
+    let last = rulings.range(..known).rposition(|ruling| ruling.mark != Mark::Nothing)?;
+    if rulings[last].mark == Mark::Freed {
+        return None;
+    }
+    let no_slot = Some(Told::Elevator(IoReason::NoSlot));
+    let before = Ruling { at: Time::ZERO, rule: no_slot, mark: Mark::Nothing };
+    Some(std::iter::once(before).chain(rulings.range(last..known).copied()).collect())
 }
 
 /// Cuts `segment` where `rulings` change.
@@ -159,7 +191,8 @@ impl Asker for AskRules {
         }
         for task in decided.waiting.iter().filter(|task| cx.tasks.state(**task) == State::Queued) {
             let rule = decided.why(*task).map(Told::Policy);
-            self.rulings.note(cx.now, Whom::Task(*task), rule, self.windows.keep);
+            let ruling = Ruling { at: cx.now, rule, mark: Mark::Nothing };
+            self.rulings.note(Whom::Task(*task), ruling, self.windows.keep);
         }
     }
 }
@@ -173,8 +206,9 @@ pub(super) struct AskElevator {
 }
 
 impl AskElevator {
-    fn note(&self, now: Time, request: RequestId, rule: Option<IoReason>) {
-        self.rulings.note(now, Whom::Request(self.disk, request), rule.map(Told::Elevator), self.windows.keep);
+    fn note(&self, at: Time, request: RequestId, rule: Option<IoReason>, mark: Mark) {
+        let ruling = Ruling { at, rule: rule.map(Told::Elevator), mark };
+        self.rulings.note(Whom::Request(self.disk, request), ruling, self.windows.keep);
     }
 }
 
@@ -184,22 +218,51 @@ impl AskerIo for AskElevator {
         match decided.did {
             DidIo::Inserted(request) => {
                 let is_full = cx.in_flight >= cx.facts.depth;
-                self.note(cx.now, request, is_full.then_some(IoReason::DeviceFull));
+                self.note(cx.now, request, is_full.then_some(IoReason::DeviceFull), Mark::Inserted);
             }
-            DidIo::Dispatched(_, ahead) => {
-                // The next I/O of this number waits for a slot before it is a request.
-                if let Some(ahead) = ahead {
-                    self.note(cx.now, ahead, Some(IoReason::NoSlot));
-                }
+            DidIo::Dispatched(..) => {
                 let asked = if self.windows.contain(cx.now) { decided.waiting } else { &[] };
                 for waiting in asked {
                     // What did not concern it changes nothing.
                     if let Some(reason) = decided.why(*waiting) {
-                        self.note(cx.now, *waiting, Some(reason));
+                        self.note(cx.now, *waiting, Some(reason), Mark::Nothing);
                     }
                 }
             }
-            DidIo::Absorbed(..) | DidIo::Completed(_) => {}
+            DidIo::Absorbed(_, freed) | DidIo::Completed(freed) => self.note(cx.now, freed, None, Mark::Freed),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use goodness_core::CpuId;
+
+    /// The rule of a request that is queued at `from` and that the disk gets at `to`.
+    fn rule(said: &[(u64, Option<IoReason>, Mark)], from: u64, to: u64) -> Option<&'static str> {
+        let (disk, request) = (DiskId(0), RequestId(0));
+        let rulings = Rulings::default();
+        for (at, rule, mark) in said {
+            let ruling = Ruling { at: Time(*at), rule: rule.map(Told::Elevator), mark: *mark };
+            rulings.note(Whom::Request(disk, request), ruling, Span(1_000));
+        }
+        let cause = Cause::DiskQueue(ServedFirst { disk, request, requests: 1, writes: 0, most: None });
+        let (from, span) = (Time(from), Span(to - from));
+        let mut segments = vec![Segment { task: TaskId(0), cpu: CpuId(0), from, span, cause, rule: None, lock: None }];
+        rulings.attach(&mut segments);
+        segments[0].rule.map(Told::name)
+    }
+
+    #[test]
+    fn a_request_has_no_rule_of_the_former_owner_of_its_number() {
+        let former = [(10, None, Mark::Inserted), (20, Some(IoReason::Batch), Mark::Nothing), (90, None, Mark::Freed)];
+        let own = [(95, None, Mark::Inserted), (96, Some(IoReason::ReadsFirst), Mark::Nothing)];
+        let both = [&former[..], &own[..]].concat();
+        assert_eq!(rule(&both, 20, 100), Some("no_slot"), "it waited for the slot that the former one had");
+        assert_eq!(rule(&both, 94, 100), Some("reads_first"));
+        assert_eq!(rule(&both, 30, 80), Some("batch"), "the former owner itself");
+        assert_eq!(rule(&former, 50, 100), None, "a flush that the elevator never got");
+        assert_eq!(rule(&[], 50, 100), None);
     }
 }

@@ -14,7 +14,7 @@ use crate::run::Named;
 use crate::simulation::Beside;
 use crate::work::Work;
 use goodness_core::spelling::suggest;
-use goodness_core::{Event, LockId, Observer, Span, Time};
+use goodness_core::{CpuSet, Event, LockId, Observer, Span, TaskId, Time};
 use goodness_observe::Subject;
 use goodness_observe::asked::Asked;
 use goodness_observe::asked_elevator::AskedElevator;
@@ -154,6 +154,10 @@ impl<B: Observer> Observer for Explains<B> {
         self.blame.observe(at, event);
         self.rulings.explained_until(at);
     }
+
+    fn confine(&mut self, task: TaskId, cpus: &CpuSet) {
+        self.blame.confine(task, cpus);
+    }
 }
 
 /// Several observers.
@@ -162,6 +166,10 @@ struct Each<'a>(&'a mut [Longest]);
 impl Observer for Each<'_> {
     fn observe(&mut self, at: Time, event: &Event) {
         self.0.iter_mut().for_each(|observer| observer.observe(at, event));
+    }
+
+    fn confine(&mut self, task: TaskId, cpus: &CpuSet) {
+        self.0.iter_mut().for_each(|observer| observer.confine(task, cpus));
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{Late, Of};
 use crate::subject::Subject;
 use crate::tracker::{TaskTrack, Tracker};
-use goodness_core::{Event, Observer, Off, Span, State, TaskId, Time};
+use goodness_core::{CpuSet, Event, Observer, Off, Span, State, TaskId, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -141,5 +141,9 @@ impl Observer for Longest {
             }
             Event::Served { .. } | Event::Overhead { .. } | Event::Io(_) | Event::Contended { .. } => {}
         }
+    }
+
+    fn confine(&mut self, task: TaskId, cpus: &CpuSet) {
+        self.tracker.confine(task, cpus);
     }
 }

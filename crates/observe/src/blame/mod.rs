@@ -19,7 +19,9 @@ pub use longest::{Lateness, Longest};
 use crate::subject::Subject;
 use crate::tracker::Tracker;
 use disks::Disks;
-use goodness_core::{CpuId, Event, IoReason, LockId, Observer, Off, Overhead, Reason, Span, State, TaskId, Time};
+use goodness_core::{
+    CpuId, CpuSet, Event, IoReason, LockId, Observer, Off, Overhead, Reason, Span, State, TaskId, Time,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use trail::{Trail, What};
 use walk::Walk;
@@ -283,6 +285,10 @@ impl<F: FnMut(Explained)> Observer for Blame<F> {
             Event::Contended { task, lock, holder } => drop(self.contended.insert(task, (lock, holder))),
             Event::Served { .. } => {}
         }
+    }
+
+    fn confine(&mut self, task: TaskId, cpus: &CpuSet) {
+        self.tracker.confine(task, cpus);
     }
 }
 

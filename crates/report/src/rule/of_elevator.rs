@@ -29,8 +29,8 @@ fn words(reason: IoReason, name: impl FnOnce(Submitter) -> String) -> String {
         IoReason::Nearer { ahead, waiting } => {
             format!("they were nearer to the head ({ahead} sectors away, it {waiting})")
         }
-        IoReason::QueueOrder => "they came next in the queue of its process".into(),
-        IoReason::InService => "the queue of another process was served".into(),
+        IoReason::QueueOrder => "they came next in the queue that both are in".into(),
+        IoReason::InService => "another process or queue was served".into(),
         IoReason::Round => "a round takes a request of each process".into(),
         IoReason::CpuTurn => "it was the turn of another CPU's queue".into(),
         IoReason::KindTurn => "it was the turn of another kind of requests".into(),
@@ -76,8 +76,8 @@ pub(super) fn in_general(name: &str) -> Option<&'static str> {
         "expired" => "requests that had expired",
         "sector_order" => "the order of sectors",
         "nearer" => "the nearest request first",
-        "queue_order" => "the order of its process's queue",
-        "in_service" => "another process's turn at the disk",
+        "queue_order" => "the order of its queue",
+        "in_service" => "the turn of another process or queue",
         "round" => "a round with a request of each process",
         "cpu_turn" => "another CPU's turn at the disk",
         "kind_turn" => "another kind of requests in turn",

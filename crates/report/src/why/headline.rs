@@ -22,14 +22,19 @@ pub fn headline(why: &Why) -> String {
     format!("The {slowest} time {}.{}{check}", part(main), rule_in_words(why, main))
 }
 
-/// Why the policy let the culprit run first, where it told.
+/// Why the policy let the culprit run first, or the disk others, where they told.
 fn rule_in_words(why: &Why, main: &Part) -> String {
-    let rule = main.rule.as_ref().filter(|_| main.cause != "throttled");
-    let policy = why.policy.as_deref().map_or("the kernel", |policy| policy.split(':').next().unwrap_or(policy));
-    rule.map_or_else(String::new, |rule| {
-        let first = if main.cause == "behind_own" { "one run before another" } else { "it run first" };
-        format!(" Why {} let {first}: {}.", figure::printable(policy), in_general(&rule.name))
-    })
+    let Some(rule) = &main.rule else { return String::new() };
+    let policy = why.policy.as_deref().map_or("the kernel", |it| it.split([':', '+', ' ']).next().unwrap_or(it));
+    let policy = figure::printable(policy);
+    let who = match (main.cause.as_str(), rule.name.as_str()) {
+        ("behind_own", _) => format!("{policy} let one run before another"),
+        ("behind" | "idle_cpu_allowed" | "idle_cpu_forbidden", _) => format!("{policy} let it run first"),
+        ("disk_queue" | "device", "idles" | "drains" | "head_moves") => "the disk served none".into(),
+        ("disk_queue" | "device", _) => "the disk served others first".into(),
+        _ => return String::new(),
+    };
+    format!(" Why {who}: {}.", in_general(&rule.name))
 }
 
 /// Whether a simulation without the main cause confirms it.
@@ -153,5 +158,20 @@ mod tests {
         }
         assert!(figures(&why(1, 1)).contains("1 wait of a,"), "{}", figures(&why(1, 1)));
         assert_eq!([slowest(&why(1, 1).tail), slowest(&why(30, 10).tail)].map(|it| it.matches("10").count()), [0, 1]);
+    }
+
+    #[test]
+    fn a_rule_is_that_of_whoever_let_it_wait() {
+        let rule = |cause: &str, rule: &str| {
+            let mut why = why(30, 10);
+            why.policy = Some("eevdf:base_slice=3ms+mq-deadline".into());
+            let named = crate::rule::Rule { name: rule.into(), said: String::new() };
+            let main = Part { cause: cause.into(), rule: Some(named), ..why.tail.parts[0].clone() };
+            rule_in_words(&why, &main)
+        };
+        assert_eq!(rule("behind", "first"), " Why eevdf let it run first: first come, first served.");
+        assert_eq!(rule("disk_queue", "batch"), " Why the disk served others first: a batch of the other direction.");
+        assert_eq!(rule("disk_queue", "idles"), " Why the disk served none: a disk kept idle for another process.");
+        assert_eq!(["cpu_starts", "throttled"].map(|cause| rule(cause, "first")), ["", ""]);
     }
 }

@@ -208,6 +208,7 @@ mod tests {
             rule: Some(hostile_rule()),
             lock: Some(Held { name: HOSTILE.into(), waiter: task.clone(), holder: task.clone() }),
             served_first: None,
+            served_most: None,
         };
         let chain = vec![link(0, "behind"), link(1_000_000, "computing"), link(2_000_000, HOSTILE)];
         Latency {

@@ -236,6 +236,7 @@ mod tests {
             rule: None,
             lock: None,
             served_first: None,
+            served_most: None,
         }
     }
 

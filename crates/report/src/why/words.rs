@@ -5,6 +5,9 @@ use crate::figure;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
+/// The rule of an elevator that keeps its disk idle.
+const IDLES: &str = "idles";
+
 /// What a sum of time was spent on, in words.
 #[must_use]
 pub fn part(part: &Part) -> String {
@@ -21,6 +24,9 @@ pub fn part(part: &Part) -> String {
         "asleep" => format!("asleep until a timer or something outside woke {who}"),
         "device" => format!("asleep on a device: {who}"),
         "lock" => format!("asleep for lock {who}"),
+        "disk_queue" if part.rule.as_ref().is_some_and(|rule| rule.name == IDLES) => {
+            format!("asleep while the disk idled for {who}, or served it first")
+        }
         "disk_queue" => format!("asleep while the disk served others first, most of them of {who}"),
         _ => "in ways that the events do not tell".into(),
     }
@@ -74,13 +80,18 @@ pub(super) fn link(joined: &Joined) -> String {
         "disk_queue" if link.served_first == Some([0, 0]) => format!("{task} slept while its disk waited for {who}"),
         "disk_queue" => {
             let [requests, writes] = link.served_first.unwrap_or_default();
+            let most = link.served_most.as_ref().map_or_else(|| who.clone(), self::who);
+            let idled = link.rule.as_ref().filter(|rule| rule.name == IDLES);
+            let idled = idled.map_or_else(String::new, |_| format!(", then idled for {who}"));
             format!(
-                "{task} slept while its disk served {requests} requests first, {writes} of them writes, most of {who}"
+                "{task} slept while its disk served {requests} requests first, {writes} of them writes, \
+                 most of {most}{idled}"
             )
         }
         _ => "not told by the events".into(),
     };
     let said = match &link.rule {
+        Some(rule) if rule.name == IDLES && link.cause == "disk_queue" => said + &many,
         Some(rule) if *times == 1 => format!("{said}: {}", figure::printable(&rule.said)),
         Some(rule) => format!("{said}{many}, the first time because {}", figure::printable(&rule.said)),
         None => said + &many,
@@ -197,9 +208,35 @@ fn the_rule_of_several_links_is_that_of_the_first() {
         culprit: Some(culprit),
         lock: None,
         served_first: None,
+        served_most: None,
     };
     let said = |chain: &[Link]| link(&joined(chain)[0]);
     assert_eq!(said(std::slice::from_ref(&one)), "b 7 waited for CPU 0 behind a 9: b 7 had 2 ms more than its share");
     let twice = "b 7 waited for CPU 0 behind a 9, 2 times, the first time because b 7 had 2 ms more than its share";
     assert_eq!(said(&[one.clone(), one]), twice);
+}
+
+#[test]
+fn a_disk_that_idles_is_told_beside_what_it_served() {
+    let [task, idled_for, most] = [("r", 1), ("s", 2), ("w", 3)].map(|(name, id)| Who { name: name.into(), id });
+    let rule = crate::rule::Rule { name: IDLES.into(), said: String::new() };
+    let one = Link {
+        from_ns: 0,
+        length_ns: 5,
+        task,
+        cpu: 0,
+        cause: "disk_queue".into(),
+        culprit: Some(idled_for),
+        rule: Some(rule.clone()),
+        lock: None,
+        served_first: Some([3, 0]),
+        served_most: Some(most),
+    };
+    let served = "r 1 slept while its disk served 3 requests first, 0 of them writes, most of w 3, then idled for s 2";
+    assert_eq!(link(&Joined::of(&one)), served);
+    let only = Link { served_first: Some([0, 0]), served_most: None, ..one };
+    assert_eq!(link(&Joined::of(&only)), "r 1 slept while its disk waited for s 2");
+    let cause = "disk_queue".into();
+    let sum = Part { cause, culprit: Some("s".into()), total_ns: 5, share: 1.0, rule: Some(rule) };
+    assert_eq!(part(&sum), "asleep while the disk idled for s, or served it first");
 }
