@@ -162,6 +162,8 @@ struct Entity {
     list: u8,
     /// It joined at the head, because it had been preempted.
     at_head: bool,
+    /// It joined because its slice had ended.
+    is_used_up: bool,
     parent: Option<TaskId>,
 }
 
@@ -257,6 +259,7 @@ impl CpuPolicy for Ule {
             entity.slice = 0;
         }
         let expired = std::mem::take(&mut entity.expired);
+        entity.is_used_up = expired && why == Enqueue::Preempted;
         self.set_priority(cx, task);
         self.push(cpu, task, why == Enqueue::Preempted && !expired);
         self.load.queued(cpu);

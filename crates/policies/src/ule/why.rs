@@ -26,7 +26,12 @@ impl Ule {
         let [own, other] = [ahead, waiting].map(|task| &self.entities[task]);
         if own.queue != other.queue {
             let is_next_round = self.settings.version == Version::V2005 && usize::from(other.queue) < IDLE_QUEUE;
-            return if is_next_round { Some(Reason::RoundUsedUp) } else { self.more_urgent(ahead, waiting) };
+            return match is_next_round {
+                true if other.is_used_up => Some(Reason::RoundUsedUp),
+                // Who wakes up joins the next round, too.
+                true => Some(Reason::Level { ahead: 0, waiting: 1 }),
+                false => self.more_urgent(ahead, waiting),
+            };
         }
         let is_on_wheel = self.settings.version == Version::Current && own.queue == 1;
         match own.list.cmp(&other.list) {
