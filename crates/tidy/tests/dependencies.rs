@@ -24,7 +24,8 @@ fn metadata(folder: &str, features: &str) -> Option<serde_json::Value> {
         .expect("cargo runs");
     let why = String::from_utf8_lossy(&found.stderr);
     if !found.status.success() && why.contains("--offline") {
-        eprintln!("SKIPPED: licences with {features} in ./{folder}: a package is not here; run cargo fetch there\n{why}");
+        let remedy = "a package is not here; run cargo fetch there";
+        eprintln!("SKIPPED: licences with {features} in ./{folder}: {remedy}\n{why}");
         return None;
     }
     assert!(found.status.success(), "{why}");
