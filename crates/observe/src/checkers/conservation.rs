@@ -2,8 +2,8 @@
 //! occupied does not exceed the length of the run, and the clock never goes back.
 //!
 //! The bound on overhead is weak. The time that the CPU was occupied would be the right one, but simulations break it
-//! now and then (`docs/robustness.md`, the open fault); and the effort of a pick, which is reported before its switch, is
-//! left out where the CPU idled until then.
+//! now and then (`docs/robustness.md`, the open fault); and the effort of a pick, which is reported before its switch,
+//! is left out where the CPU idled until then.
 
 use super::Invariant;
 use crate::tracker::Tracker;
@@ -61,8 +61,8 @@ impl Conservation {
     }
 
     /// The host used `span` of `cpu` itself. What an idle CPU spends is left out: it delays nobody, and one that is
-    /// asked to pick again while it still searches is simulated as if it did both at a time. The pick that ends the idle
-    /// time is left out with it.
+    /// asked to pick again while it still searches is simulated as if it did both at a time. The pick that ends the
+    /// idle time is left out with it.
     #[inline]
     pub fn spent(&mut self, at: Time, cpu: CpuId, span: Span) {
         let it = &mut self.cpus[cpu.index()];
