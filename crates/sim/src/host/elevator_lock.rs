@@ -11,8 +11,8 @@ pub struct ElevatorLock {
 }
 
 impl ElevatorLock {
-    /// A CPU takes it at `at` or later for `held`, and for `handover` before if it has to spin. Returns the time that it
-    /// spins and takes over, before `held` begins. What has ended at `now` is forgotten.
+    /// A CPU takes it at `at` or later for `held`, and for `handover` before if it has to spin. Returns the time that
+    /// it spins and takes over, before `held` begins. What has ended at `now` is forgotten.
     pub fn take(&mut self, now: Time, at: Time, held: Span, handover: Span) -> Span {
         if held == Span::ZERO {
             return Span::ZERO;
