@@ -68,7 +68,7 @@ fn both(name: &str) -> (Account, Account) {
 #[test]
 fn replays_use_the_recorded_cpu_time_and_switch_about_as_often() {
     // Switches of apache-ab-c4-1cpu miss: which idle worker takes a connection is fixed in the replay.
-    // CPU time of mariadb-sysbench-64 is 1.5 % short: CPUs idle a little while lock holders are late (two CPUs, bound 4 %).
+    // CPU time of mariadb-sysbench-64, on two CPUs, is 1.5 % short.
     let tolerance = [
         ("apache-ab-c32-1cpu", 10),
         ("apache-ab-c4-1cpu", 17),
