@@ -133,8 +133,8 @@ impl HandoffState {
         None
     }
 
-    /// A task in its lap `lap` comes to its wait for `edge`. Returns true if it waits: the holder may hold what it waits
-    /// for. If not, the signal of this lap is not due any more.
+    /// A task in its lap `lap` comes to its wait for `edge`. Returns true if it waits: the holder may hold what it
+    /// waits for. If not, the signal of this lap is not due any more.
     #[must_use]
     pub fn waits(&self, edge: u32, lap: u32) -> bool {
         let Some(holder) = self.holders.get(&edge) else { return true };

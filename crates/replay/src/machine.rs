@@ -71,7 +71,8 @@ pub fn machine_of(recording: &Recording, history: &History, grid: Option<TickGri
 }
 
 /// Time to make another CPU reschedule: what an idle one takes beyond a waking on itself, else as seen of those that
-/// ran a task. Idle CPUs tell it if there are [`SAMPLES_MIN`] wakings of each kind, and those from elsewhere take longer.
+/// ran a task. Idle CPUs tell it if there are [`SAMPLES_MIN`] wakings of each kind, and those from elsewhere take
+/// longer.
 fn interrupt(delays: &Delays) -> Span {
     let of_idle = median(&delays.idle_here).zip(median(&delays.idle_elsewhere));
     let beyond = of_idle.map(|(here, elsewhere)| elsewhere.saturating_sub(here));
