@@ -154,7 +154,6 @@ pub fn deliver(
 }
 
 /// Prints the names of written files, unless JSON is on standard output.
-#[cfg(any(feature = "live", feature = "tables"))]
 pub fn say_unless_json(json: &Option<PathBuf>, paths: &[&Path]) {
     if !is_stdout(json) {
         say_written(paths);

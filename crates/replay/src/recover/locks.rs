@@ -25,8 +25,7 @@ impl Recovery<'_> {
         }
         let Activity::Blocked(since, _) = self.recoveries[task.index()].activity else { return None };
         let is_own = self.history.participant(by).program == self.history.participant(task).program;
-        let is_pooled = [by, task].iter().any(|it| self.pools.of(*it).is_some());
-        (is_own && !is_pooled && wake.context == Context::Task).then(|| self.handoffs.holder(by, task, since))?
+        (is_own && wake.context == Context::Task).then(|| self.handoffs.holder(by, task, since))?
     }
 
     /// `holder` signals the edge of `ending`.
