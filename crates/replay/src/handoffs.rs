@@ -7,15 +7,17 @@
 //!
 //! When a holder took the lock is not recorded; it was in the cycle in which it was when the waiter fell asleep. A
 //! cycle begins when a message or a lock wakes the task. So in a replay the waiter waits if its holder has begun that
-//! cycle, and goes on if not. What is missing: a holder that comes later does not wait for the task that went first.
+//! cycle, and goes on if not; then the holder's signal does nothing, or the next lap's wait would find it. What is
+//! missing: a holder that comes later does not wait for the task that went first.
 //! So this is done in programs whose locks are mostly free: of [`CYCLES_PER_WAIT`] cycles at most one waits for a
 //! lock. Where more do, somebody else would hold what the recorded holder does not, and the waiter waits for the
 //! recorded one. A holder that has got another message since the waiter fell asleep holds the lock over several
-//! requests, since when the recording does not tell; it is always waited for.
+//! requests, since when the recording does not tell; it is always waited for. So is one of a pool ([`super::pools`]),
+//! and by one: any task may be in the cycles of its services.
 
 use goodness_core::{Step, TaskId, Time};
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A task, and the cycle in which it holds what another waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,29 +101,55 @@ impl Handoffs {
 #[derive(Debug)]
 pub struct HandoffState {
     holders: Arc<Holders>,
-    /// For each task, the lap and the number of its present cycle. Locked because behaviours may move between threads.
-    begun: Mutex<Vec<Option<(u32, u32)>>>,
+    /// Locked because behaviours may move between threads.
+    progress: Mutex<Progress>,
+}
+
+/// How far the tasks of one run have come.
+#[derive(Debug)]
+struct Progress {
+    /// For each task, the lap and the number of the latest cycle that it has begun. Turns may begin in another order.
+    begun: Vec<Option<(u32, u32)>>,
+    /// Edge and lap of each wait left out whose signal is still to come.
+    left_out: BTreeSet<(u32, u32)>,
 }
 
 impl HandoffState {
     /// The initial state of `tasks` tasks.
     #[must_use]
     pub fn new(holders: Arc<Holders>, tasks: usize) -> HandoffState {
-        HandoffState { holders, begun: Mutex::new(vec![None; tasks]) }
+        let progress = Progress { begun: vec![None; tasks], left_out: BTreeSet::new() };
+        HandoffState { holders, progress: Mutex::new(progress) }
+    }
+
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// `task` begins this cycle of its lap `lap`, which takes no step.
     pub fn begin(&self, task: TaskId, lap: u32, cycle: u32) -> Option<Step> {
-        self.begun.lock().unwrap_or_else(PoisonError::into_inner)[task.index()] = Some((lap, cycle));
+        let begun = &mut self.progress().begun[task.index()];
+        *begun = (*begun).max(Some((lap, cycle)));
         None
     }
 
-    /// True if a task in its lap `lap` has to wait for `edge`: the holder may hold what it waits for.
+    /// A task in its lap `lap` comes to its wait for `edge`. Returns true if it waits: the holder may hold what it
+    /// waits for. If not, the signal of this lap is not due any more.
     #[must_use]
-    pub fn is_held(&self, edge: u32, lap: u32) -> bool {
+    pub fn waits(&self, edge: u32, lap: u32) -> bool {
         let Some(holder) = self.holders.get(&edge) else { return true };
-        let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner)[holder.task.index()];
-        begun >= Some((lap, holder.cycle))
+        let mut progress = self.progress();
+        let waits = progress.begun[holder.task.index()] >= Some((lap, holder.cycle));
+        if !waits {
+            progress.left_out.insert((edge, lap));
+        }
+        waits
+    }
+
+    /// A task in its lap `lap` comes to its signal of `edge`. Returns true if it gives it: the wait was not left out.
+    #[must_use]
+    pub fn signals(&self, edge: u32, lap: u32) -> bool {
+        !self.holders.contains_key(&edge) || !self.progress().left_out.remove(&(edge, lap))
     }
 }
 
@@ -179,11 +207,24 @@ mod tests {
     fn only_a_holder_that_has_begun_is_waited_for() {
         let holders = Holders::from([(9, Holder { task: B, cycle: 1 })]);
         let state = HandoffState::new(Arc::new(holders), 3);
-        assert!(!state.is_held(9, 0));
+        assert!(!state.waits(9, 0));
         state.begin(B, 0, 0);
-        assert!(!state.is_held(9, 0));
+        assert!(!state.waits(9, 0));
         state.begin(B, 0, 1);
-        assert_eq!((state.is_held(9, 0), state.is_held(9, 1)), (true, false), "in the next lap it begins anew");
-        assert!(state.is_held(8, 0), "another edge");
+        assert_eq!((state.waits(9, 0), state.waits(9, 1)), (true, false), "in the next lap it begins anew");
+        state.begin(B, 0, 0);
+        assert!(state.waits(9, 0), "turns in another order");
+        assert!(state.waits(8, 0), "another edge");
+    }
+
+    #[test]
+    fn a_holder_that_comes_late_signals_nobody() {
+        let state = HandoffState::new(Arc::new(Holders::from([(9, Holder { task: B, cycle: 0 })])), 3);
+        assert!(!state.waits(9, 0), "B has not begun");
+        state.begin(B, 0, 0);
+        assert!(!state.signals(9, 0), "or the next lap would find the signal");
+        state.begin(B, 1, 0);
+        assert!(state.waits(9, 1) && state.signals(9, 1));
+        assert!(state.signals(8, 0), "another edge");
     }
 }

@@ -71,12 +71,12 @@ pub fn machine_of(recording: &Recording, history: &History, grid: Option<TickGri
 }
 
 /// Time to make another CPU reschedule: what an idle one takes beyond a waking on itself, else as seen of those that
-/// ran a task.
+/// ran a task. Idle CPUs tell it if there are [`SAMPLES_MIN`] wakings of each kind, and those from elsewhere take
+/// longer.
 fn interrupt(delays: &Delays) -> Span {
-    match (median(&delays.idle_here), median(&delays.idle_elsewhere)) {
-        (Some(here), Some(elsewhere)) => elsewhere.saturating_sub(here),
-        _ => median(&delays.preempted_elsewhere).unwrap_or_default(),
-    }
+    let of_idle = median(&delays.idle_here).zip(median(&delays.idle_elsewhere));
+    let beyond = of_idle.map(|(here, elsewhere)| elsewhere.saturating_sub(here));
+    beyond.filter(|it| *it > Span::ZERO).or_else(|| median(&delays.preempted_elsewhere)).unwrap_or_default()
 }
 
 /// Time that an idle CPU takes to leave idle: of a waking on itself, else of one on another beyond the interrupt.
@@ -204,5 +204,26 @@ impl Delays {
             (Some(_), false) if off.is_runnable() => self.preempted_elsewhere.push(delay.0),
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn preemptions_tell_the_interrupt_where_idle_cpus_do_not() {
+        let delays = |here: &[u64], elsewhere: &[u64]| Delays {
+            idle_here: here.to_vec(),
+            idle_elsewhere: elsewhere.to_vec(),
+            preempted_elsewhere: vec![29; SAMPLES_MIN],
+            ..Delays::default()
+        };
+        let few = SAMPLES_MIN - 1;
+        assert_eq!(interrupt(&delays(&[6; SAMPLES_MIN], &[30; SAMPLES_MIN])), Span(24));
+        assert_eq!(interrupt(&delays(&[6], &[6])), Span(29), "one of each");
+        assert_eq!(interrupt(&delays(&vec![6; few], &[30; 193])), Span(29), "too few here");
+        assert_eq!(interrupt(&delays(&[6; 40], &vec![30; few])), Span(29), "too few elsewhere");
+        assert_eq!(interrupt(&delays(&[6; SAMPLES_MIN], &[6; SAMPLES_MIN])), Span(29), "no difference");
     }
 }

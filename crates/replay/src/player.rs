@@ -119,9 +119,10 @@ impl Player {
             {
                 Step::Sleep(self.delay(edge)?)
             }
-            Instruction::WaitHeld(edge) if !self.shared.handoffs.is_held(edge, self.lap) => return None,
+            Instruction::WaitHeld(edge) if !self.shared.handoffs.waits(edge, self.lap) => return None,
             Instruction::Wait(edge) | Instruction::WaitHeld(edge) => Step::Wait(Channel(edge)),
             Instruction::WaitUninterruptible(edge) => Step::WaitUninterruptible(Channel(edge)),
+            Instruction::Post(edge) if !self.shared.handoffs.signals(edge, self.lap) => return None,
             Instruction::Post(edge) => Step::Wake(Channel(edge)),
             Instruction::Answer(turn) => Step::Wake(self.shared.rounds.answer(turn, self.lap)?),
             Instruction::BeginTurn(round) | Instruction::RoundEnd(round) => return self.choose(round),

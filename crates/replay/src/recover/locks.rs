@@ -25,7 +25,8 @@ impl Recovery<'_> {
         }
         let Activity::Blocked(since, _) = self.recoveries[task.index()].activity else { return None };
         let is_own = self.history.participant(by).program == self.history.participant(task).program;
-        (is_own && wake.context == Context::Task).then(|| self.handoffs.holder(by, task, since))?
+        let is_pooled = [by, task].iter().any(|it| self.pools.of(*it).is_some());
+        (is_own && !is_pooled && wake.context == Context::Task).then(|| self.handoffs.holder(by, task, since))?
     }
 
     /// `holder` signals the edge of `ending`.
