@@ -22,12 +22,13 @@ mod slice;
 mod tests;
 mod why;
 
-use crate::parts::nearest_request::{Backward, beside, better};
 use crate::parts::dispatch_list::DispatchList;
 use crate::parts::fifo::Arrivals;
+use crate::parts::nearest_request::{Backward, beside, better};
 use crate::parts::sorted::Sectors;
 use goodness_core::{
-    Allocate, Effort, Elevator, ElevatorAbout, HwQueue, Io, IoClass, IoContext, IoPriority, IoReason, Layer, QueueFacts, RegisteredElevator, Request, RequestId, Run, Seed, Side, Span, Submitter, Time, WhyWaits,
+    Allocate, Effort, Elevator, ElevatorAbout, HwQueue, Io, IoClass, IoContext, IoPriority, IoReason, Layer,
+    QueueFacts, RegisteredElevator, Request, RequestId, Run, Seed, Side, Span, Submitter, Time, WhyWaits,
 };
 use queue::{Queue, SHARED, Slices, of_process, shared, shared_priority, stored};
 use service::Service;

@@ -12,12 +12,13 @@
 #[cfg(test)]
 mod tests;
 
-use crate::parts::nearest_request::{Backward, beside, better};
 use crate::parts::dispatch_list::DispatchList;
 use crate::parts::fifo::{Arrivals, Fifo, age};
+use crate::parts::nearest_request::{Backward, beside, better};
 use crate::parts::sorted::{Sectors, Sorted};
 use goodness_core::{
-    Allocate, Effort, Elevator, ElevatorAbout, HwQueue, Io, IoContext, IoReason, Layer, QueueFacts, RegisteredElevator, Request, RequestId, Run, Seed, Side, Span, Submitter, WhyWaits,
+    Allocate, Effort, Elevator, ElevatorAbout, HwQueue, Io, IoContext, IoReason, Layer, QueueFacts, RegisteredElevator,
+    Request, RequestId, Run, Seed, Side, Span, Submitter, WhyWaits,
 };
 use goodness_queues::{Nodes, Tree};
 

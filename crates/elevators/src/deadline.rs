@@ -15,7 +15,8 @@ use crate::parts::fifo::{Arrivals, Fifo, age};
 use crate::parts::selected::Selected;
 use crate::parts::sorted::{Sectors, Sorted};
 use goodness_core::{
-    Effort, Elevator, ElevatorAbout, HwQueue, Io, IoContext, IoReason, Layer, QueueFacts, RegisteredElevator, RequestId, Run, Seed, Side, Span, WhyWaits,
+    Effort, Elevator, ElevatorAbout, HwQueue, Io, IoContext, IoReason, Layer, QueueFacts, RegisteredElevator,
+    RequestId, Run, Seed, Side, Span, WhyWaits,
 };
 
 goodness_core::tunables! {
@@ -39,7 +40,6 @@ goodness_core::choices! {
     /// Kernel modelled: variant A or variant B of the specification.
     pub enum Kernel { V2_6_18 = "2.6.18", V2_6_25 = "2.6.25" }
 }
-
 
 /// Sectors in batches, arrival on expiry.
 #[derive(Debug)]

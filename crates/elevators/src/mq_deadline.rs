@@ -14,7 +14,8 @@ use crate::parts::fifo::{Arrivals, Fifo, age};
 use crate::parts::selected::Selected;
 use crate::parts::sorted::{Sectors, Sorted};
 use goodness_core::{
-    Allocate, Effort, Elevator, ElevatorAbout, HwQueue, Io, IoClass, IoContext, IoReason, Layer, Operation, QueueFacts, RegisteredElevator, RequestId, Run, Seed, Side, Span, WhyWaits,
+    Allocate, Effort, Elevator, ElevatorAbout, HwQueue, Io, IoClass, IoContext, IoReason, Layer, Operation, QueueFacts,
+    RegisteredElevator, RequestId, Run, Seed, Side, Span, WhyWaits,
 };
 use std::cmp::Ordering;
 

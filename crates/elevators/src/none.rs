@@ -7,7 +7,8 @@
 //! Weakness: as noop.
 
 use goodness_core::{
-    Elevator, ElevatorAbout, HwQueue, Io, IoContext, IoReason, Layer, Merges, QueueFacts, QueueLock, RegisteredElevator, RequestId, Run, Seed, WhyWaits,
+    Elevator, ElevatorAbout, HwQueue, Io, IoContext, IoReason, Layer, Merges, QueueFacts, QueueLock,
+    RegisteredElevator, RequestId, Run, Seed, WhyWaits,
 };
 use goodness_queues::{Links, List};
 
@@ -49,15 +50,9 @@ impl RegisteredElevator for NoElevator {
     }
 
     fn new(facts: &QueueFacts, _: Settings, _: Seed) -> NoElevator {
-        let hardware = || Hardware {
-            software: vec![List::default(); usize::from(facts.cpus.max(1))],
-            waiting: 0,
-            turn: 0,
-        };
-        NoElevator {
-            links: Links::default(),
-            hardware: (0..facts.queues.max(1)).map(|_| hardware()).collect(),
-        }
+        let hardware =
+            || Hardware { software: vec![List::default(); usize::from(facts.cpus.max(1))], waiting: 0, turn: 0 };
+        NoElevator { links: Links::default(), hardware: (0..facts.queues.max(1)).map(|_| hardware()).collect() }
     }
 }
 

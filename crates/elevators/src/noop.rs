@@ -6,7 +6,8 @@
 //! Weakness: interleaved streams cost a seek per request.
 
 use goodness_core::{
-    Effort, Elevator, ElevatorAbout, HwQueue, IoContext, IoReason, Layer, Merges, QueueFacts, RegisteredElevator, RequestId, Run, Seed, WhyWaits,
+    Effort, Elevator, ElevatorAbout, HwQueue, IoContext, IoReason, Layer, Merges, QueueFacts, RegisteredElevator,
+    RequestId, Run, Seed, WhyWaits,
 };
 use goodness_queues::{Links, List};
 

@@ -1,7 +1,7 @@
 use super::*;
-use crate::parts::verb_driver::{VerbDriver, facts};
 use crate::deadline::{self, Deadline};
 use crate::parts::testbed::{Disk, Job, Served, Testbed};
+use crate::parts::verb_driver::{VerbDriver, facts};
 use goodness_core::{Operation, Tunables};
 
 const FAR: u64 = 1 << 28;
@@ -88,8 +88,11 @@ fn reads_and_writes_of_two_batches_are_never_in_the_disk_together() {
         let changes = bed.log.windows(2).filter(|pair| pair[0].op != pair[1].op);
         assert!(changes.clone().count() > 10);
         changes.for_each(|pair| assert!(pair[1].issued >= pair[0].completed, "{pair:?}"));
-        assert!(bed.log.windows(2).any(|pair| pair[1].issued < pair[0].completed), "the queue of the disk was not \
-            used");
+        assert!(
+            bed.log.windows(2).any(|pair| pair[1].issued < pair[0].completed),
+            "the queue of the disk was not \
+            used"
+        );
     }
 }
 

@@ -1,7 +1,7 @@
 //! A queue: the synchronous requests of one process, or the asynchronous ones of all processes of equal priority.
 
-use crate::parts::fifo::Fifo;
 use crate::parts::decaying_mean::Mean;
+use crate::parts::fifo::Fifo;
 use crate::parts::sorted::Sorted;
 use goodness_core::{IoClass, IoPriority, Request, RequestId, Submitter};
 

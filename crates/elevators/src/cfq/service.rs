@@ -126,9 +126,7 @@ mod tests {
     fn queues(priorities: &[(IoClass, u8)]) -> (Service, Vec<Queue>) {
         let mut service = Service::default();
         service.reserve(priorities.len());
-        let queue = |(class, level): &(IoClass, u8)| {
-            Queue::new(true, IoPriority { class: *class, level: *level }, 0)
-        };
+        let queue = |(class, level): &(IoClass, u8)| Queue::new(true, IoPriority { class: *class, level: *level }, 0);
         (service, priorities.iter().map(queue).collect())
     }
 
@@ -147,8 +145,7 @@ mod tests {
 
     #[test]
     fn real_time_is_always_current_and_idle_never() {
-        let (mut service, mut queues) =
-            queues(&[(IoClass::BestEffort, 0), (IoClass::RealTime, 7), (IoClass::Idle, 7)]);
+        let (mut service, mut queues) = queues(&[(IoClass::BestEffort, 0), (IoClass::RealTime, 7), (IoClass::Idle, 7)]);
         (0..3).for_each(|number| service.sort_in(&mut queues, number));
         for _ in 0..5 {
             assert_eq!(service.first(&mut queues), Some(1));

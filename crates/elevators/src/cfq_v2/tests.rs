@@ -1,6 +1,6 @@
 use super::*;
-use crate::parts::verb_driver::{VerbDriver, facts};
 use crate::parts::testbed::{Disk, Job, Testbed};
+use crate::parts::verb_driver::{VerbDriver, facts};
 
 const FAR: u64 = 1 << 24;
 

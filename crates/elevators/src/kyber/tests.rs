@@ -2,8 +2,8 @@ use super::histogram::bucket;
 use super::mean::{Status, balanced};
 use super::{CURRENT, Kernel, Kyber, Settings};
 use crate::parts::verb_driver::{VerbDriver, facts};
-use goodness_core::{Merges, 
-    Allocate, Elevator, HwQueue, Io, Operation, QueueFacts, RequestId, Side, Span, Submitter, Time,
+use goodness_core::{
+    Allocate, Elevator, HwQueue, Io, Merges, Operation, QueueFacts, RequestId, Side, Span, Submitter, Time,
 };
 
 const READ: Io = Io::read(Submitter(0), 0, 8);
