@@ -69,7 +69,7 @@ pub fn bill_of_materials(metadata: &Value, lock: &str, root: &str) -> Value {
     let is_linked = |id: &&str| packages.get(id).is_none_or(|it| !is_macro(it));
     let nodes = metadata["resolve"]["nodes"].as_array().into_iter().flatten();
     let needs: BTreeMap<&str, Vec<&str>> =
-        nodes.filter_map(|node| Some((node["id"].as_str()?, in_the_program(node, &is_linked)))).collect();
+        nodes.filter_map(|node| Some((node["id"].as_str()?, in_the_program(node, is_linked)))).collect();
     let found = packages.iter().find(|(_, it)| it["name"] == root).map(|(id, _)| *id);
     let root = found.unwrap_or_else(|| panic!("the metadata have no package {root}"));
     let (mut reached, mut open) = (BTreeSet::from([root]), vec![root]);
@@ -99,7 +99,7 @@ pub fn bill_of_materials(metadata: &Value, lock: &str, root: &str) -> Value {
 }
 
 /// The packages whose code `node` takes into the program: neither for its tests nor for its build alone.
-fn in_the_program<'a>(node: &'a Value, is_code: impl Fn(&&str) -> bool) -> Vec<&'a str> {
+fn in_the_program(node: &Value, is_code: impl Fn(&&str) -> bool) -> Vec<&str> {
     let is_linked =
         |it: &&Value| it["dep_kinds"].as_array().is_some_and(|all| all.iter().any(|it| it["kind"].is_null()));
     node["deps"]
