@@ -113,7 +113,7 @@ pub enum Outcome {
 /// Sectors of a page of memory.
 const PAGE_SECTORS: u64 = 8;
 
-/// What a disk had a CPU do: units that the machine's costs turn into CPU time.
+/// Work of a CPU for a disk: units that the machine's costs turn into CPU time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// The disk.
@@ -169,7 +169,7 @@ pub struct Out {
     pub outcomes: Vec<Outcome>,
     /// Events at each stage; `None` if not wanted, and then they cost nothing.
     pub events: Option<Vec<IoEvent>>,
-    /// What CPUs had to do; `None` if not wanted.
+    /// Work of the CPUs; `None` if not wanted.
     pub work: Option<Vec<Work>>,
 }
 

@@ -87,7 +87,7 @@ pub struct Queue {
     /// Requests that go to the device before all that the elevator has.
     pub(crate) direct: VecDeque<RequestId>,
     done: Vec<RequestId>,
-    /// What a CPU has done since the last bill.
+    /// Work of a CPU since the last bill.
     pub(crate) work: Work,
     /// The elevator's timer at that bill.
     timer: Option<Time>,

@@ -1,4 +1,4 @@
-//! What the block layer says that CPUs did: everything once, the elevators' part under the lock that they work under.
+//! Work that the block layer bills to CPUs: everything once, the elevators' part under the lock that they work under.
 
 use goodness_block::{Disk, Out, QueueOptions, Work, by_name};
 use goodness_core::{Effort, Io, Operation, Seed, Submitter, Time};
@@ -6,7 +6,7 @@ use goodness_core::{Effort, Io, Operation, Seed, Submitter, Time};
 /// I/Os of each CPU.
 const EACH: u32 = 20;
 
-/// What two CPUs do for random reads of two pages each, on a device with two hardware queues, behind `elevator`.
+/// Work of two CPUs for random reads of two pages each, on a device with two hardware queues, behind `elevator`.
 fn work(elevator: &str) -> Vec<Work> {
     let device = goodness_device::by_name("null:queues=2,depth=4", Seed(1)).unwrap();
     let options = QueueOptions { cpus: 2, ..QueueOptions::default() };

@@ -248,7 +248,7 @@ pub fn table(entries: &[Value], width: u16) -> String {
     table.to_string()
 }
 
-/// What entries have more of, each by itself: `Keys` or `Tunables`.
+/// Parts that entries have, each shown by itself: `Keys` or `Tunables`.
 #[must_use]
 pub fn parts(entries: &[Value]) -> Option<&'static str> {
     let have = |key: &str| entries.iter().any(|entry| entry[key].as_array().is_some_and(|all| !all.is_empty()));

@@ -1,4 +1,4 @@
-//! Why requests wait.
+//! Reasons for which requests wait.
 
 use super::queue::SHARED;
 use super::{Cfq, queue_of};

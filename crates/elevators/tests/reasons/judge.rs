@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 /// The answer of an elevator, as it is or with a lie in it.
 pub type Lie = fn(&IoContext, [Option<RequestId>; 2], Option<IoReason>) -> Option<IoReason>;
 
-/// What was found in one run.
+/// Findings of one run.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
     /// Names of the rules that were claimed.

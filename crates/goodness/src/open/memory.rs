@@ -17,7 +17,7 @@ const SMALL: u64 = 4 << 20;
 const SAMPLE: u64 = 16 << 20;
 
 /// Refuses the recording at `path` if its events in `window` need more than the `free` bytes, where those are known.
-/// What cannot be estimated is left to the reader.
+/// The reader decides where nothing can be estimated.
 ///
 /// # Errors
 /// It needs more.
