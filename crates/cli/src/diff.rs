@@ -17,11 +17,11 @@ use goodness_report::diff::{Diff, Outcome, junit, page, table, text};
 use goodness_report::model::Details;
 use std::path::{Path, PathBuf};
 
-/// Find the first decision that differs, and what follows, with intervals; decide for CI.
+/// Tell whether two schedulers, recordings or results differ: the first decision, and what follows; decide for CI.
 ///
 /// Compares two arms on one input, two recordings of one set-up, or two saved results (JSON of `goodness compare`).
-/// Arms run with the same seeds; the first decision in which they differ is named with the queue as each saw it.
-/// Recordings are judged by what recordings of one load were measured to differ.
+/// Arms, which are policies or what-if changes, run with the same seeds; the first decision in which they differ is
+/// named with the queue as each saw it. Two recordings differ if they do so by more than repeated recordings of a load.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -35,16 +35,18 @@ Examples:
 Exit codes: 0 compared, or all conditions hold; 1 a condition of --fail-if is met; 2 bad input; 3 a condition is not
 decided; 4 a checker was violated.")]
 pub struct Diffing {
-    /// One input, as in `goodness compare`; or two recordings; or two results (.json).
-    #[arg(required = true, num_args = 1..=2, value_name = "A|INPUT] [B")]
-    input: Vec<String>,
-    /// Policy with settings: eevdf:base_slice=3ms. Twice for two arms; of results the label to compare.
+    /// One input, as in `goodness compare`; or the first of two recordings or results (.json).
+    #[arg(value_name = "INPUT|A")]
+    input: String,
+    /// The second recording or result.
+    b: Option<String>,
+    /// Policy with settings: eevdf:base_slice=3ms. Twice to compare two; of two results, the one to compare.
     #[arg(short, long = "policy", value_name = "POLICY[:KEY=VAL,…]")]
     policy: Vec<String>,
-    /// What-if changes, separated by blanks, as in `goodness compare`. Once against the unchanged work, or twice.
+    /// What-if changes, separated by blanks: redis.nice=-5. Once to compare with the input as it is, or twice.
     #[arg(long, value_name = "EDIT…", conflicts_with_all = ["policy", "elevator"])]
     arm: Vec<String>,
-    /// Elevator of the disks. Twice for two arms.
+    /// Elevator of the disks. Twice to compare two.
     #[arg(long, value_name = "ELEVATOR[:KEY=VAL,…]")]
     elevator: Vec<String>,
     /// Runs of each arm.
@@ -53,7 +55,7 @@ pub struct Diffing {
     /// Random seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Fail if this is certain: 'METRIC > +5%', 'METRIC < -5%', or difference. May be repeated.
+    /// Fail if the 95 % interval of B against A shows this: 'METRIC > +5%', '… < -5%', difference. May be repeated.
     #[arg(long, value_name = "CONDITION", value_parser = Condition::parse)]
     fail_if: Vec<Condition>,
     /// Write the conditions as JUnit XML.
@@ -94,17 +96,20 @@ impl Diffing {
         self.quiet.begin();
         let files = [(&self.json, "--json"), (&self.html, "--html"), (&self.junit, "--junit")];
         self.tables.check()?;
-        self.input.iter().try_for_each(|it| output::check(it, &[&files[..], &self.tables.asked()].concat()))?;
+        let inputs = [Some(&self.input), self.b.as_ref()];
+        inputs
+            .into_iter()
+            .flatten()
+            .try_for_each(|it| output::check(it, &[&files[..], &self.tables.asked()].concat()))?;
         check_names(&self.policy, &self.elevator)?;
         let is_result = |it: &String| diff::is_result(Path::new(it));
-        let diff = match &self.input[..] {
-            [a, b] if is_result(a) && is_result(b) => Some(self.of_results(a, b)?),
-            [a, b] if is_result(a) || is_result(b) => {
+        let diff = match (&self.input, &self.b) {
+            (a, Some(b)) if is_result(a) && is_result(b) => Some(self.of_results(a, b)?),
+            (a, Some(b)) if is_result(a) || is_result(b) => {
                 return Err(Failure::usage(format!("{a} and {b}: only one is a saved result; name two of a kind")));
             }
-            [a, b] => Some(self.of_recordings([a, b])?),
-            [input] => self.of_one(input)?,
-            _ => unreachable!("clap takes one or two"),
+            (a, Some(b)) => Some(self.of_recordings([a, b])?),
+            (input, None) => self.of_one(input)?,
         };
         diff.map_or(Ok(exit::OK), |diff| Ok(code(&diff)))
     }

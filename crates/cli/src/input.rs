@@ -16,8 +16,8 @@ pub struct InputOptions {
     /// Accept rt-app keys that have no effect here, and name them in the report.
     #[arg(long)]
     pub lenient: bool,
-    /// Whom the answer is about: a task or process by name (worker*) or id (1234), or a cgroup (/system.slice/*). May
-    /// be repeated. Default: what was recorded on purpose, else all user tasks.
+    /// Whose latency and work is judged: a task or process by name (worker*) or id (1234), or a cgroup
+    /// (/system.slice/*). May be repeated. Default: what `goodness record` was told to record, else all user tasks.
     #[arg(long, value_name = "NAME|PID|CGROUP")]
     pub judge: Vec<String>,
     /// Attributes of tasks when a foreign trace was recorded, as in --arm: worker*.affinity=0-1, x.class=batch. May
@@ -27,12 +27,12 @@ pub struct InputOptions {
     /// Only this part of a recording of scheduling: 10s..20s, 10s.. or 10s, counted from its first event.
     #[arg(long, value_name = "FROM..TO", value_parser = Excerpt::parse)]
     pub window: Option<Excerpt>,
-    /// Wake-ups from outside the recorded tasks: delays, after the same delay since the wait began (closed loop), or
-    /// recorded, at the recorded time (open loop).
+    /// When wake-ups from outside the recorded tasks come: as long after the wait began as recorded (delays: a closed
+    /// loop), or at the recorded time (recorded: an open loop).
     #[arg(long, default_value = "delays", value_parser = ["delays", "recorded"])]
     pub arrivals: String,
-    /// Tasks of a recording after their recorded work: open, they start over with it and every policy is measured in
-    /// the recorded window, or recorded, they end and the work is replayed until it is done.
+    /// What tasks do after their recorded work: start over, measured in the recorded window (open), or end, measured
+    /// until all work is done (recorded).
     #[arg(long, default_value = "open", value_parser = ["open", "recorded"])]
     pub ends: String,
     /// Leave out tasks that are not judged.

@@ -16,9 +16,9 @@ const POLICIES: [&str; 4] = ["fifo", "sjf", "srtf", "rr:timeslice=4ms"];
 
 /// Draw the schedules of a few jobs under several policies, with the times of textbooks.
 ///
-/// JOBS are NAME:ARRIVAL:BURST[:PRIORITY], separated by blanks. Times are in ms unless they have a unit. A small
-/// priority is urgent; it is the job's nice value. The machine has one CPU without costs of switching, HZ 1000. Waiting
-/// time is the time in the run queue, response time the time from arrival to the first run, turnaround that to the end.
+/// JOBS are NAME:ARRIVAL:BURST[:PRIORITY], separated by blanks. Times are in ms unless they have a unit. PRIORITY is the
+/// nice value, 0 by default; less is more urgent. Switches cost nothing, and the tick is 1 ms. Waiting time is the time
+/// in the run queue, response time that from arrival to the first run, turnaround that from arrival to the end.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -30,7 +30,7 @@ Examples:
 
 Exit codes: 0 drawn, 1 failure, 2 bad input, 4 a checker was violated.")]
 pub struct Teach {
-    /// The jobs: \"A:0:8 B:1:4 C:2:9\".
+    /// The jobs: 'A:0:8 B:1:4 C:2:9'.
     jobs: String,
     /// Policy with settings: rr:timeslice=4ms. May be repeated. Default: fifo, sjf, srtf and rr:timeslice=4ms.
     #[arg(short, long = "policy", value_name = "POLICY[:KEY=VAL,…]")]

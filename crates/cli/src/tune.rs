@@ -58,20 +58,20 @@ pub struct Tune {
     /// Metric to raise.
     #[arg(long, value_name = "METRIC")]
     maximise: Option<String>,
-    /// Bound on the change of another metric, as a ratio or a difference: 'throughput >= -1%', 'jain_index >= -0.02'.
-    /// May be repeated.
-    #[arg(long, value_name = "METRIC>=CHANGE")]
+    /// Reject settings that do not keep this; the change is from the default: 'throughput >= -1%', or as a difference
+    /// 'jain_index >= -0.02'. May be repeated.
+    #[arg(long, value_name = "CONDITION")]
     keep: Vec<String>,
     /// Held-out runs of each finalist.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(2..=10_000))]
     runs: u32,
-    /// Most runs of a candidate in the search.
-    #[arg(long, default_value_t = 18, value_parser = clap::value_parser!(u32).range(2..=1_000))]
+    /// A candidate's runs in the search, at most.
+    #[arg(long, value_name = "RUNS", default_value_t = 18, value_parser = clap::value_parser!(u32).range(2..=1_000))]
     search_runs: u32,
-    /// Candidates of the first round; later rounds have half as many. Default: four more than four for each knob.
+    /// Candidates of the first round; each later round has half of that. Default: 4 for each knob, and 4.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     candidates: Option<u32>,
-    /// Rounds of the search. Default: two, one more for each doubling of the knobs.
+    /// Rounds of the search. Default: 2 for one knob, 3 for two, 4 for four.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=20))]
     rounds: Option<u32>,
     /// Random seed.

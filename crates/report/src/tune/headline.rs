@@ -46,7 +46,7 @@ impl Tuning {
     fn nothing(&self) -> String {
         let metric = self.metric();
         let is = |standing: Standing| self.finalists.iter().any(|it| it.standing == standing);
-        let verb = if self.objective.better == Better::Higher { "raise" } else { "lower" };
+        let verb = self.verb();
         let own = figure::show(self.reference.value, &self.objective.unit);
         let why = if is(Standing::BelowError) && self.error.is_some() {
             let error = figure::percent(self.error);
@@ -61,12 +61,15 @@ impl Tuning {
 
     fn undecided(&self) -> String {
         let open = self.finalists.iter().find(|it| it.standing == Standing::Undecided);
-        let may = open.map_or_else(String::new, |it| format!(": {} may be{}", printable(&it.arm), may_be(it)));
+        let may = open.map_or_else(String::new, |it| format!("; the best, {}, is{}", printable(&it.arm), is(it)));
         let remedy = match self.trust {
-            Some(_) => "Record the load again and name all recordings, or raise --runs.",
-            None => "Raise --runs.",
+            Some(_) => "record the load again and name all recordings, or raise --runs.",
+            None => "raise --runs.",
         };
-        format!("No setting is shown to be better than the default in {}{may}. {remedy}", self.metric())
+        let own = figure::show(self.reference.value, &self.objective.unit);
+        let metric = self.metric();
+        let answer = format!("Undecided: no setting is shown to {} {metric} ({own} by default){may}.", self.verb());
+        format!("{answer} To decide: {remedy}")
     }
 
     fn stopped(&self) -> String {
@@ -100,12 +103,20 @@ impl Tuning {
         }
     }
 
+    /// What the search is to do with the metric.
+    const fn verb(&self) -> &'static str {
+        match self.objective.better {
+            Better::Higher => "raise",
+            _ => "lower",
+        }
+    }
+
     fn metric(&self) -> String {
         title(&self.objective.metric)
     }
 }
 
 /// ` 2.5 % lower (95 %: 7.0 % lower to 2.0 % higher)`.
-fn may_be(finalist: &Finalist) -> String {
+fn is(finalist: &Finalist) -> String {
     finalist.ratio.map_or_else(String::new, |it| format!(" {}", change_in_words(it, finalist.ratio_ci95, "runs")))
 }

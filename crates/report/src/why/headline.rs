@@ -1,7 +1,7 @@
 //! The answer in a sentence, its figures, and how far it was checked.
 
 use super::words::part;
-use super::{Check, Part, Tail, Why};
+use super::{Check, LockPart, Part, Tail, Why};
 use crate::figure;
 use crate::rule::in_general;
 use crate::shell::Mood;
@@ -22,33 +22,46 @@ pub fn headline(why: &Why) -> String {
     format!("The {slowest} time {}.{}{check}", part(main), rule_in_words(why, main))
 }
 
-/// Why the policy let the culprit run first, or the disk others, where they told.
+/// The rule by which the policy let the culprit run first, or the disk served others, where they told.
 fn rule_in_words(why: &Why, main: &Part) -> String {
     let Some(rule) = &main.rule else { return String::new() };
     let policy = why.policy.as_deref().map_or("the kernel", |it| it.split([':', '+', ' ']).next().unwrap_or(it));
     let policy = figure::printable(policy);
-    let who = match (main.cause.as_str(), rule.name.as_str()) {
-        ("behind_own", _) => format!("{policy} let one run before another"),
-        ("behind" | "idle_cpu_allowed" | "idle_cpu_forbidden", _) => format!("{policy} let it run first"),
+    let what = match (main.cause.as_str(), rule.name.as_str()) {
+        ("behind_own", _) => format!("{policy} ran one task before another"),
+        ("behind" | "idle_cpu_allowed" | "idle_cpu_forbidden", _) => format!("{policy} ran it first"),
         ("disk_queue" | "device", "idles" | "drains" | "head_moves") => "the disk served none".into(),
         ("disk_queue" | "device", _) => "the disk served others first".into(),
         _ => return String::new(),
     };
-    format!(" Why {who}: {}.", in_general(&rule.name))
+    format!(" Rule by which {what}: {}.", in_general(&rule.name))
 }
 
-/// Whether a simulation without the main cause confirms it.
+/// What a simulation without the main cause did, and whether that confirms it.
 fn check_in_words(check: &Check, single: bool) -> String {
+    let Some(gone) = check.gone else { return String::new() };
     let says = match check.verdict.as_str() {
-        "holds" => "confirms it",
-        "partly" => "confirms it in part",
-        _ => "does not confirm it",
+        "holds" => "confirmed",
+        "partly" => "confirmed in part",
+        _ => "not confirmed",
     };
     let they_are = if single { "it is" } else { "the slowest are" };
-    let how = if check.is_half() { "with half of that cause" } else { "without that cause" };
-    let Some(gone) = check.gone else { return String::new() };
-    let shorter = if gone > 0.0 { figure::percent(Some(gone)) } else { "no".into() };
-    format!(" A check {says}: simulated {how}, {they_are} {shorter} shorter.")
+    let [gone, expected] = [gone.max(0.0), check.expected()].map(|it| figure::percent(Some(it)));
+    format!(" Simulated with {}, {they_are} {gone} shorter ({expected} expected): {says}.", with(check))
+}
+
+/// What the simulation had in place of the cause.
+fn with(check: &Check) -> String {
+    let who = check.culprit.as_deref().map(figure::name).unwrap_or_default();
+    match check.cause.as_str() {
+        "behind" => format!("{who} on CPUs of its own"),
+        "behind_own" => "twice as many CPUs".into(),
+        "idle_cpu_forbidden" => "all CPUs allowed".into(),
+        "throttled" => format!("no CPU limit on {who}"),
+        "computing" => format!("half of {who}'s computing"),
+        LockPart::CAUSE => format!("lock {who} held for half the time"),
+        _ => "disks twice as fast".into(),
+    }
 }
 
 /// `nouns`, whose first word is a plural, of one.
@@ -169,9 +182,15 @@ mod tests {
             let main = Part { cause: cause.into(), rule: Some(named), ..why.tail.parts[0].clone() };
             rule_in_words(&why, &main)
         };
-        assert_eq!(rule("behind", "first"), " Why eevdf let it run first: first come, first served.");
-        assert_eq!(rule("disk_queue", "batch"), " Why the disk served others first: a batch of the other direction.");
-        assert_eq!(rule("disk_queue", "idles"), " Why the disk served none: a disk kept idle for another process.");
+        assert_eq!(rule("behind", "first"), " Rule by which eevdf ran it first: first come, first served.");
+        assert_eq!(
+            rule("disk_queue", "batch"),
+            " Rule by which the disk served others first: a batch of the other direction."
+        );
+        assert_eq!(
+            rule("disk_queue", "idles"),
+            " Rule by which the disk served none: a disk kept idle for another process."
+        );
         assert_eq!(["cpu_starts", "throttled"].map(|cause| rule(cause, "first")), ["", ""]);
     }
 }
