@@ -18,7 +18,7 @@ def why(
     policy: str | None = None,
     elevator: str | None = None,
     arm: str | None = None,
-    of: Literal["requests", "waits", "wakeups", "all"] | None = None,
+    of: Literal["requests", "io", "waits", "wakeups", "all"] | None = None,
     at: str | None = None,
     worst: int = 10,
     check: bool = True,

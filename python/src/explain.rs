@@ -83,7 +83,7 @@ pub fn why(
 fn latencies(name: Option<String>) -> PyResult<Option<Latencies>> {
     let Some(name) = name else { return Ok(None) };
     let found = Latencies::named(&name);
-    found.map(Some).ok_or_else(|| usage(format!("of={name:?} is not known; write requests, waits, wakeups or all")))
+    found.map(Some).ok_or_else(|| usage(format!("of={name:?} is not known; write requests, io, waits, wakeups or all")))
 }
 
 fn time(at: Option<&str>) -> PyResult<Option<Time>> {

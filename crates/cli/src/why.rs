@@ -51,9 +51,9 @@ pub struct Why {
     /// Replication of a comparison to explain, from 0.
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(..10_000))]
     replication: u32,
-    /// What is late: requests; waits for a CPU of tasks that sleep (waits), of these only those after a wake-up
-    /// (wakeups), or of all tasks (all). Default: requests if there are any, else waits.
-    #[arg(long, value_name = "WHAT", value_parser = ["requests", "waits", "wakeups", "all"])]
+    /// What is late: requests; I/Os; waits for a CPU of tasks that sleep (waits), of these only those after a wake-up
+    /// (wakeups), or of all tasks (all). Default: requests if there are any, else io of disks, else waits.
+    #[arg(long, value_name = "WHAT", value_parser = ["requests", "io", "waits", "wakeups", "all"])]
     of: Option<String>,
     /// Only what was late at this time, on the clock of the recording or the run (6701.5s).
     #[arg(long, value_name = "TIME")]

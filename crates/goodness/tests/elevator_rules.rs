@@ -88,3 +88,31 @@ fn reads_that_wait_for_a_slot_are_told_so() {
         found.worst.iter().flat_map(|it| &it.chain).filter_map(|it| Some(it.rule.as_ref()?.name.as_str())).collect();
     assert!(rules.contains(&"no_slot"), "{rules:?} {:?}", found.worst);
 }
+
+/// What the I/Os of these fio jobs on a drive were spent on.
+fn of_jobs(jobs: &str) -> Why {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("jobs.fio");
+    let head = "[global]\ndirect=1\nioengine=libaio\ntime_based\nruntime=2s\nsize=1g\nbs=16k\n";
+    std::fs::write(&path, format!("{head}{jobs}")).expect("a file");
+    let options = OpenOptions { device: Some("sata-7200-4tb".into()), ..OpenOptions::default() };
+    let work = open(path.to_str().expect("a plain path"), &options, &unwatched).unwrap_or_else(|why| panic!("{why}"));
+    let elevator = work.elevators(&["mq-deadline".into()]).expect("an elevator").into_iter().next();
+    let contender = Contender { elevator, ..Contender::policy(PolicySpec::parse("eevdf").expect("a policy")) };
+    let run = Explained { work: &work, contender: &contender, seed: 1, replication: 0, judge: &[] };
+    let question = Question { checks: 0, worst: 100_000, ..Question::default() };
+    why_simulated(run, &question, &unwatched).unwrap_or_else(|why| panic!("{why}"))
+}
+
+#[test]
+fn ios_of_jobs_are_explained_one_by_one_and_those_submitted_together_each() {
+    let found = of_jobs("[readers]\nrw=randread\nnumjobs=4\nthinktime=2ms\n[writers]\nrw=randwrite\niodepth=64\n");
+    assert_eq!((found.of.as_str(), found.worst.len() as u64), ("I/Os", found.tail.count));
+    let sums = |it: &goodness_report::why::Latency| it.chain.iter().map(|link| link.length_ns).sum::<u64>();
+    assert!(found.worst.iter().all(|it| it.began == "submitted" && sums(it) == it.length_ns));
+    assert_eq!(found.tail.total_ns, found.worst.iter().map(|it| it.length_ns).sum::<u64>());
+    assert_eq!(ahead(&found).0, "writers", "{:?}", found.tail.parts);
+    let alone = of_jobs("[readers]\nrw=randread\nthinktime=2ms\n");
+    let causes: Vec<&str> = alone.tail.parts.iter().map(|it| it.cause.as_str()).collect();
+    assert_eq!(causes, ["device"], "nobody is ahead of the only one");
+}

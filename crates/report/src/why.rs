@@ -134,7 +134,7 @@ pub struct Latency {
     pub length_ns: u64,
     /// The task that waited, or whose request it is.
     pub task: Who,
-    /// Its beginning: `woken`, `lost_cpu`, `asked`, or `not_told`.
+    /// Its beginning: `woken`, `lost_cpu`, `asked`, `submitted`, or `not_told`.
     pub began: String,
     /// The task that woke it.
     pub woken_by: Option<Who>,

@@ -217,6 +217,7 @@ impl Account<'_> {
     fn latency(&self, it: &Explained) -> Latency {
         let (began, woken_by) = match (self.of, it.origin) {
             (Of::Requests, _) => ("asked", None),
+            (Of::Io, _) => ("submitted", None),
             (_, Origin::Woken(waker)) => ("woken", waker),
             (_, Origin::LostCpu) => ("lost_cpu", None),
             (_, Origin::NotTold) => ("not_told", None),

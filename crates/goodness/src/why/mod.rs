@@ -70,8 +70,8 @@ pub fn why(
 /// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// What a latency is; `None` for requests where there are any, else waits of tasks that sleep, else
-    /// waits of all.
+    /// What a latency is; `None` for requests where there are any, else I/Os if the elevator is open, else waits of
+    /// tasks that sleep, else waits of all.
     pub of: Option<Of>,
     /// Only latencies under way at this time, on the clock of the recording or the run.
     pub at: Option<Time>,
@@ -130,5 +130,6 @@ fn name(of: Of) -> &'static str {
         Of::Wakeups => "wake-ups",
         Of::Waits | Of::All => "waits",
         Of::Requests => "requests",
+        Of::Io => "I/Os",
     }
 }

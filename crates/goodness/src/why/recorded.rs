@@ -2,7 +2,7 @@
 
 use super::account::Account;
 use super::names::Names;
-use super::run::ORDER;
+use super::run::order;
 use super::{Question, name, report};
 use crate::open::{OpenOptions, read_recording};
 use crate::progress::Watch;
@@ -32,7 +32,7 @@ pub fn why_recorded(text: &str, options: &OpenOptions, question: &Question, watc
     let requests = Requests::find(&history, &rule, &windows, &Pools::find(&history, &rule, &windows));
     let served = requests.served(history.records);
     let it = Told { recording: &recording, history: &history, rule: &rule, served };
-    let asked = question.of.as_ref().map_or(&ORDER[..], std::slice::from_ref);
+    let asked = question.of.as_ref().map_or(order(false), std::slice::from_ref);
     let mut found = asked.iter().map(|of| (it.longest(*of, question), *of));
     let (found, of) =
         found.find(|(found, _)| found.count > 0).unwrap_or_else(|| (it.longest(asked[0], question), asked[0]));

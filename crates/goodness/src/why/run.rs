@@ -100,7 +100,7 @@ impl<'a> Explained<'a> {
         let (cpus, from) = (ready.machine.cpu_count(), Time::ZERO + ready.work.warmup);
         let subjects = Subject::all(&ready.work);
         let longest = |of| Longest::new(cpus, from, &subjects, of).under_way_at(question.at);
-        let asked = question.of.as_ref().map_or(&ORDER[..], std::slice::from_ref);
+        let asked = question.of.as_ref().map_or(order(self.work.source.asks_for_elevator()), std::slice::from_ref);
         let mut observer: Vec<Longest> = asked.iter().map(|of| longest(*of)).collect();
         let beside = Beside { observer: Some(&mut Each(&mut observer)), ..Beside::default() };
         let end = plan.run_first(ready, beside, told)?.outcome.end;
@@ -140,8 +140,10 @@ impl<'a> Explained<'a> {
     }
 }
 
-/// What is explained if nothing is asked for: the first of these that there is.
-pub(super) const ORDER: [Of; 3] = [Of::Requests, Of::Waits, Of::All];
+/// What is explained if nothing is asked for: the first of these that there is, of work whose elevator is open or not.
+pub(super) const fn order(asks_for_elevator: bool) -> &'static [Of] {
+    if asks_for_elevator { &[Of::Requests, Of::Io, Of::Waits, Of::All] } else { &[Of::Requests, Of::Waits, Of::All] }
+}
 
 /// Explains, and tells the rulings how far.
 struct Explains<B> {

@@ -57,8 +57,8 @@ impl Disks {
         Disks { keep, ..Disks::default() }
     }
 
-    /// Follows an event; returns the submitter and the stations of an I/O that is done and that the device had.
-    pub fn follow(&mut self, at: Time, event: &IoEvent) -> Option<(TaskId, IoTimes)> {
+    /// Follows an event; returns the stations of an I/O that is done and that the device had.
+    pub fn follow(&mut self, at: Time, event: &IoEvent) -> Option<IoTimes> {
         match event.stage {
             IoStage::Issued => drop(self.issued.insert((event.disk, event.request), (at, None))),
             IoStage::Completed => {
@@ -73,7 +73,7 @@ impl Disks {
                 let (issued, _) = *self.issued.get(&(event.disk, event.request))?;
                 let queued = Time(at.0.saturating_sub(event.span.0));
                 let first = self.served_first((event.disk, event.request), queued, issued);
-                return Some((TaskId(event.submitter.0), IoTimes { queued, issued, first }));
+                return Some(IoTimes { queued, issued, first });
             }
             _ => {}
         }

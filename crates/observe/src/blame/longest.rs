@@ -3,7 +3,7 @@
 use super::{Late, Of};
 use crate::subject::Subject;
 use crate::tracker::{TaskTrack, Tracker};
-use goodness_core::{CpuSet, Event, Observer, Off, Span, State, TaskId, Time};
+use goodness_core::{CpuSet, Event, IoStage, Observer, Off, Span, State, TaskId, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -19,7 +19,7 @@ impl Of {
             Of::Wakeups => woken,
             Of::Waits => has_slept,
             Of::All => true,
-            Of::Requests => false,
+            Of::Requests | Of::Io => false,
         }
     }
 }
@@ -74,7 +74,7 @@ impl Longest {
     #[must_use]
     pub fn finish(mut self, end: Time) -> Lateness {
         let end = end.max(self.now);
-        if self.of != Of::Requests {
+        if self.of.is_wait() {
             let waits = |(task, track): (TaskId, &TaskTrack<bool>)| {
                 let late = Late { task, from: track.since, to: end, is_open: true };
                 let counts = track.is_judged() && self.of.counts(track.is_woken(), track.own);
@@ -138,6 +138,12 @@ impl Observer for Longest {
             Event::Exit { task } => drop(self.tracker.exit(at, task)),
             Event::Served { task, latency } if self.of == Of::Requests && self.is_judged(task) => {
                 self.count(Late { task, from: Time(at.0.saturating_sub(latency.0)), to: at, is_open: false });
+            }
+            Event::Io(ref io) if self.of == Of::Io && io.stage == IoStage::Done => {
+                let (task, from) = (TaskId(io.submitter.0), Time(at.0.saturating_sub(io.span.0)));
+                if self.is_judged(task) {
+                    self.count(Late { task, from, to: at, is_open: false });
+                }
             }
             Event::Served { .. } | Event::Overhead { .. } | Event::Io(_) | Event::Contended { .. } => {}
         }

@@ -4,8 +4,8 @@
 //! the same events, which a recording repeats and a simulation of the same seed does. Segments are contiguous from the
 //! begin of a latency to its end, so they sum to its length.
 //!
-//! A latency is a wait for a CPU, or a request: from its arrival to its answer, along the critical path. The memory of
-//! both passes depends on the number of tasks and on the longest latency, and not on the number of events.
+//! A latency is a wait for a CPU; a request, from its arrival to its answer, along the critical path; or an I/O. The
+//! memory of both passes depends on the number of tasks and on the longest latency, and not on the number of events.
 
 mod disks;
 mod longest;
@@ -20,9 +20,10 @@ use crate::subject::Subject;
 use crate::tracker::Tracker;
 use disks::Disks;
 use goodness_core::{
-    CpuId, CpuSet, Event, IoReason, LockId, Observer, Off, Overhead, Reason, Span, State, TaskId, Time,
+    CpuId, CpuSet, Event, IoEvent, IoReason, IoStage, LockId, Observer, Off, Overhead, Reason, Span, State, TaskId,
+    Time,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use trail::{Trail, What};
 use walk::Walk;
 
@@ -37,17 +38,24 @@ pub enum Of {
     All,
     /// From the arrival of a request to its answer.
     Requests,
+    /// From an I/O's arrival at the block layer to its end.
+    Io,
 }
 
 impl Of {
     /// All, with their names.
-    const NAMES: [(Of, &str); 4] =
-        [(Of::Requests, "requests"), (Of::Waits, "waits"), (Of::Wakeups, "wakeups"), (Of::All, "all")];
+    const NAMES: [(Of, &str); 5] =
+        [(Of::Requests, "requests"), (Of::Io, "io"), (Of::Waits, "waits"), (Of::Wakeups, "wakeups"), (Of::All, "all")];
 
     /// The one of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Of> {
         Of::NAMES.iter().find(|(_, known)| *known == name).map(|(of, _)| *of)
+    }
+
+    /// True for waits for a CPU.
+    const fn is_wait(self) -> bool {
+        matches!(self, Of::Wakeups | Of::Waits | Of::All)
     }
 }
 
@@ -180,7 +188,8 @@ pub struct Blame<F> {
     disks: Disks,
     /// Tasks that are about to sleep for a lock, with its owner.
     contended: BTreeMap<TaskId, (LockId, TaskId)>,
-    wanted: BTreeSet<Late>,
+    /// How many times each: I/Os that are submitted together can end together.
+    wanted: BTreeMap<Late, usize>,
     take: F,
 }
 
@@ -192,20 +201,22 @@ impl<F: FnMut(Explained)> Blame<F> {
     #[must_use]
     pub fn new(cpus: usize, subjects: &[Subject], (of, wanted): (Of, &[Late]), take: F) -> Self {
         let longest = wanted.iter().map(Late::span).max().unwrap_or_default();
+        let mut times = BTreeMap::new();
+        wanted.iter().for_each(|late| *times.entry(*late).or_default() += 1);
         Blame {
             of,
             tracker: Tracker::new(cpus, subjects),
             trail: Trail::new(cpus, longest),
             disks: Disks::new(longest),
             contended: BTreeMap::new(),
-            wanted: wanted.iter().copied().collect(),
+            wanted: times,
             take,
         }
     }
 
     /// Ends the run: explains what had not ended.
     pub fn finish(mut self) {
-        for late in std::mem::take(&mut self.wanted).into_iter().filter(|late| late.is_open) {
+        for (late, _) in std::mem::take(&mut self.wanted).into_iter().filter(|(late, _)| late.is_open) {
             self.explain(late);
         }
     }
@@ -216,8 +227,33 @@ impl<F: FnMut(Explained)> Blame<F> {
     }
 
     fn look_for(&mut self, late: Late) {
-        if self.wanted.remove(&late) {
+        if self.is_wanted(late) {
             self.explain(late);
+        }
+    }
+
+    /// True if `late` is wanted once more.
+    fn is_wanted(&mut self, late: Late) -> bool {
+        let Some(times) = self.wanted.get_mut(&late) else { return false };
+        *times -= 1;
+        if *times == 0 {
+            self.wanted.remove(&late);
+        }
+        true
+    }
+
+    /// Follows an I/O: an end of the sleep of its task, or a latency of its own.
+    fn follow(&mut self, at: Time, event: &IoEvent) {
+        let done = self.disks.follow(at, event);
+        let task = TaskId(event.submitter.0);
+        let cpu = self.tracker.task(task).map_or(CpuId(0), |track| track.cpu());
+        if self.of == Of::Io && event.stage == IoStage::Done {
+            let late = Late { task, from: Time(at.0.saturating_sub(event.span.0)), to: at, is_open: false };
+            if self.is_wanted(late) {
+                (self.take)(walk::io(late, cpu, done));
+            }
+        } else if let Some(times) = done.filter(|_| self.state(task) == State::Blocked) {
+            self.trail.note(at, task, cpu, What::Io(times));
         }
     }
 
@@ -241,7 +277,7 @@ impl<F: FnMut(Explained)> Blame<F> {
         let Some(next) = next else { return self.trail.idles(at, cpu) };
         let began = self.tracker.start(at, cpu, next).waited_since;
         self.trail.note(at, next, cpu, What::Runs);
-        if let Some(from) = began.filter(|_| self.of != Of::Requests) {
+        if let Some(from) = began.filter(|_| self.of.is_wait()) {
             self.look_for(Late { task: next, from, to: at, is_open: false });
         }
     }
@@ -275,13 +311,7 @@ impl<F: FnMut(Explained)> Observer for Blame<F> {
                 let from = Time(at.0.saturating_sub(latency.0));
                 self.look_for(Late { task, from, to: at, is_open: false });
             }
-            Event::Io(ref event) => {
-                let done = self.disks.follow(at, event);
-                if let Some((task, times)) = done.filter(|(task, _)| self.state(*task) == State::Blocked) {
-                    let cpu = self.tracker.task(task).map_or(CpuId(0), |track| track.cpu());
-                    self.trail.note(at, task, cpu, What::Io(times));
-                }
-            }
+            Event::Io(ref event) => self.follow(at, event),
             Event::Contended { task, lock, holder } => drop(self.contended.insert(task, (lock, holder))),
             Event::Served { .. } => {}
         }

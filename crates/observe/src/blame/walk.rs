@@ -219,6 +219,15 @@ impl Walk<'_> {
     }
 }
 
+/// The parts of an I/O, whose stations are known if the device had it.
+pub(super) fn io(late: Late, cpu: CpuId, done: Option<IoTimes>) -> Explained {
+    let whole = (late.from, late.to);
+    let untold = || vec![Piece { from: whole.0, to: whole.1, is: Cause::NotTold }];
+    let pieces = done.map_or_else(untold, |io| on_disk(io, whole));
+    let segments = pieces.iter().map(|piece| segment(late.task, cpu, piece)).collect();
+    Explained { late, origin: Origin::NotTold, segments }
+}
+
 /// The part of a sleep that ends when an I/O is done.
 fn on_disk(io: IoTimes, (from, to): (Time, Time)) -> Vec<Piece<Cause>> {
     let queued = Piece { from: io.queued, to: io.issued, is: () };

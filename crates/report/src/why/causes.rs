@@ -28,7 +28,7 @@ const LOOKS: [Look; 12] = [
     look("cpu_starts", "until an idle CPU ran it", [0xa9, 0xd2, 0xf5], true),
     look("scheduler", "the scheduler's work", [0x1d, 0x2f, 0x5e], false),
     look("asleep", "asleep until a timer or something outside", [0xdf, 0xe3, 0xe8], false),
-    look("device", "asleep on a device", [0x6b, 0x46, 0x1f], true),
+    look("device", "waiting for a device", [0x6b, 0x46, 0x1f], true),
     look("disk_queue", "its disk served others first", [0x2b, 0x9c, 0xa6], true),
     look("not_told", "not told by the events", [0xff, 0xff, 0xff], false),
 ];

@@ -34,7 +34,7 @@ pub const LATENCIES: &[Column] = &[
     column("id", Whole, "Its thread id, or its number in the run."),
     column("at", Whole, "Begin of the latency in ns."),
     column("length", Whole, "Its length in ns."),
-    column("began", Text, "Its beginning: woken, lost_cpu, asked or not_told."),
+    column("began", Text, "Its beginning: woken, lost_cpu, asked, submitted or not_told."),
     column("woken_by", Text, "Task that woke it; missing without one."),
     column("cause", Text, "Cause of its longest link."),
     column("culprit", Text, "Culprit of its longest link; missing without one."),

@@ -22,12 +22,12 @@ pub fn part(part: &Part) -> String {
         "cpu_starts" => "waiting until an idle CPU ran it".into(),
         "scheduler" => format!("in the scheduler's own work: {who}"),
         "asleep" => format!("asleep until a timer or something outside woke {who}"),
-        "device" => format!("asleep on a device: {who}"),
+        "device" => format!("waiting for a device: {who}"),
         "lock" => format!("asleep for lock {who}"),
         "disk_queue" if part.rule.as_ref().is_some_and(|rule| rule.name == IDLES) => {
-            format!("asleep while the disk idled for {who}, or served it first")
+            format!("waiting while the disk idled for {who}, or served it first")
         }
-        "disk_queue" => format!("asleep while the disk served others first, most of them of {who}"),
+        "disk_queue" => format!("waiting while the disk served others first, most of them of {who}"),
         _ => "in ways that the events do not tell".into(),
     }
 }
@@ -76,15 +76,15 @@ pub(super) fn link(joined: &Joined) -> String {
         "cpu_starts" => format!("{task} waited until the idle CPU {} ran it", link.cpu),
         "scheduler" => format!("the scheduler worked on CPU {}: {who}", link.cpu),
         "asleep" => format!("{task} slept until a timer or something outside woke it"),
-        "device" => format!("{task} slept on a device"),
-        "disk_queue" if link.served_first == Some([0, 0]) => format!("{task} slept while its disk waited for {who}"),
+        "device" => format!("{task} waited for its device"),
+        "disk_queue" if link.served_first == Some([0, 0]) => format!("{task} waited while its disk idled for {who}"),
         "disk_queue" => {
             let [requests, writes] = link.served_first.unwrap_or_default();
             let most = link.served_most.as_ref().map_or_else(|| who.clone(), self::who);
             let idled = link.rule.as_ref().filter(|rule| rule.name == IDLES);
             let idled = idled.map_or_else(String::new, |_| format!(", then idled for {who}"));
             format!(
-                "{task} slept while its disk served {requests} requests first, {writes} of them writes, \
+                "{task} waited while its disk served {requests} requests first, {writes} of them writes, \
                  most of {most}{idled}"
             )
         }
@@ -160,6 +160,7 @@ pub(super) fn began(latency: &Latency) -> String {
         ("woken", None) => ", woken from outside".into(),
         ("lost_cpu", _) => ", preempted".into(),
         ("asked", _) => ", a request".into(),
+        ("submitted", _) => ", an I/O".into(),
         _ => String::new(),
     };
     format!("{task}{how}{open}")
@@ -232,11 +233,11 @@ fn a_disk_that_idles_is_told_beside_what_it_served() {
         served_first: Some([3, 0]),
         served_most: Some(most),
     };
-    let served = "r 1 slept while its disk served 3 requests first, 0 of them writes, most of w 3, then idled for s 2";
+    let served = "r 1 waited while its disk served 3 requests first, 0 of them writes, most of w 3, then idled for s 2";
     assert_eq!(link(&Joined::of(&one)), served);
     let only = Link { served_first: Some([0, 0]), served_most: None, ..one };
-    assert_eq!(link(&Joined::of(&only)), "r 1 slept while its disk waited for s 2");
+    assert_eq!(link(&Joined::of(&only)), "r 1 waited while its disk idled for s 2");
     let cause = "disk_queue".into();
     let sum = Part { cause, culprit: Some("s".into()), total_ns: 5, share: 1.0, rule: Some(rule) };
-    assert_eq!(part(&sum), "asleep while the disk idled for s, or served it first");
+    assert_eq!(part(&sum), "waiting while the disk idled for s, or served it first");
 }
