@@ -100,13 +100,13 @@ fn table(found: &Outcome, of: &Measured) -> String {
         let of_versus = |shown: fn(&Versus) -> Option<String>| versus.and_then(shown).unwrap_or_default();
         vec![
             Cell::text(&figure::printable(&arm.name)),
-            Cell::number(&figure::show(measured.mean, measured.shown_unit())),
-            Cell::number(&of_versus(|it| it.ratio.map(change))),
-            Cell::number(&of_versus(|it| it.interval.map(|ends| change_interval(ends, "blocks")))),
             match versus {
                 None => Cell::of_class("reference", "verdict"),
                 Some(_) => Cell::of_class(verdict.map_or("", Verdict::name), class(verdict)),
             },
+            Cell::number(&figure::show(measured.mean, measured.shown_unit())),
+            Cell::number(&of_versus(|it| it.ratio.map(change))),
+            Cell::number(&of_versus(|it| it.interval.map(|ends| change_interval(ends, "blocks")))),
             Cell::html(dots(&measured.values, low, high), "plot"),
             Cell::number(&of_versus(|it| it.effect.map(|effect| format!("{effect:+.1}")))),
             Cell::of_class(&figure::printable(&arm.sets), "quiet"),
@@ -114,7 +114,7 @@ fn table(found: &Outcome, of: &Measured) -> String {
     };
     let rows: Vec<Vec<Cell>> = all.clone().map(row).collect();
     let blocks = format!("blocks{}", span(of, low, high));
-    let heads = ["arm", "mean", "change", "interval", "verdict", &blocks, "effect", "sets"];
+    let heads = ["arm", "verdict", "mean", "change", "interval", &blocks, "effect", "sets"];
     let judged = if of.decides { "" } else { " (not judged)" };
     shell::table(&format!("{}{judged}", figure::titled(&of.name)), &heads, &rows)
 }

@@ -4,6 +4,8 @@
 const FACTOR: f64 = 2.0;
 /// The same for intervals that contain both directions.
 const MIXED: f64 = 10.0;
+/// From this factor on, the nearer end of an interval is said as one, too.
+const LEAST_FACTOR: f64 = 1.05;
 /// From this factor on, only a bound is said.
 const LARGEST: f64 = 1e4;
 
@@ -47,7 +49,7 @@ pub fn interval_in_words(ends: [f64; 2], units: &str) -> String {
         return format!("too few {units}");
     }
     let [near, far] = if high <= 1.0 { [high, low] } else { [low, high] };
-    match (size(near), size(far)) {
+    match (size_beside(near, far), size(far)) {
         (None, None) => "unchanged".into(),
         (Some(near), Some(far)) if low > 1.0 || high < 1.0 => {
             let shared = [" %", "×"].into_iter().find(|unit| near.ends_with(unit) && far.ends_with(unit));
@@ -76,12 +78,22 @@ pub fn change_interval([low, high]: [f64; 2], units: &str) -> String {
         let decimals = usize::from(low.abs() < 9.95 && high.abs() < 9.95);
         return format!("{}…{} %", signed(low, decimals), signed(high, decimals));
     }
-    let of = |ratio| size(ratio).unwrap_or_else(|| "1×".into());
+    let of = |size: Option<String>| size.unwrap_or_else(|| "1×".into());
     match (low >= 1.0, high <= 1.0) {
-        (true, _) => format!("{} … {} higher", of(low), of(high)),
-        (_, true) => format!("{} … {} lower", of(high), of(low)),
+        (true, _) => format!("{} … {} higher", of(size_beside(low, high)), of(size(high))),
+        (_, true) => format!("{} … {} lower", of(size_beside(high, low)), of(size(low))),
         _ => format!("{} … {}", change(low), change(high)),
     }
+}
+
+/// The size of the end of an interval that is nearer to 1: a factor beside a factor of the same direction.
+fn size_beside(near: f64, far: f64) -> Option<String> {
+    let [near_factor, far_factor] = [near, far].map(|it| it.max(1.0 / it));
+    let is_factor = direction(near) == direction(far) && (FACTOR..LARGEST).contains(&far_factor);
+    if is_factor && (LEAST_FACTOR..FACTOR).contains(&near_factor) {
+        return Some(format!("{near_factor:.1}×"));
+    }
+    size(near)
 }
 
 /// How far a ratio is from 1, without direction; `None` if it rounds to nothing.
@@ -135,6 +147,7 @@ mod tests {
         assert_eq!(said(0.996, 1.0), "−0.4…0 %");
         assert_eq!(said(2.1, 4.44), "2.1× … 4.4× higher");
         assert_eq!(said(0.001_38, 0.001_46), "680× … 720× lower");
+        assert_eq!([said(1.92, 2.4), said(1.02, 2.4)], ["1.9× … 2.4× higher", "2.0 % … 2.4× higher"]);
         assert_eq!(said(0.77, 2.4), "−23…+140 %");
         assert_eq!(said(0.08, 3.0), "13× lower … 3.0× higher");
         assert_eq!(change_within(0.9, Some([0.74, 1.09]), "runs"), "10 % lower (−26…+9 %)");
@@ -148,7 +161,8 @@ mod tests {
         assert_eq!(said(0.74, 1.09), "26 % lower to 9.0 % higher");
         assert_eq!(said(0.57, 0.62), "38 to 43 % lower");
         assert_eq!(said(2.1, 4.44), "2.1 to 4.4× higher");
-        assert_eq!(said(1.5, 4.44), "50 % to 4.4× higher");
+        assert_eq!(said(1.92, 2.4), "1.9 to 2.4× higher");
+        assert_eq!(said(1.5, 4.44), "1.5 to 4.4× higher");
         assert_eq!(said(0.996, 1.0), "unchanged to 0.4 % lower");
         assert_eq!(said(1.0, 1.0), "unchanged");
         assert_eq!(said(3e-47, 3e46), "too few runs");
