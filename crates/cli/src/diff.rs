@@ -96,11 +96,8 @@ impl Diffing {
         self.quiet.begin();
         let files = [(&self.json, "--json"), (&self.html, "--html"), (&self.junit, "--junit")];
         self.tables.check()?;
-        let inputs = [Some(&self.input), self.b.as_ref()];
-        inputs
-            .into_iter()
-            .flatten()
-            .try_for_each(|it| output::check(it, &[&files[..], &self.tables.asked()].concat()))?;
+        let files = [&files[..], &self.tables.asked()].concat();
+        std::iter::once(&self.input).chain(&self.b).try_for_each(|it| output::check(it, &files))?;
         check_names(&self.policy, &self.elevator)?;
         let is_result = |it: &String| diff::is_result(Path::new(it));
         let diff = match (&self.input, &self.b) {

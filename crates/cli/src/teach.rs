@@ -16,8 +16,8 @@ const POLICIES: [&str; 4] = ["fifo", "sjf", "srtf", "rr:timeslice=4ms"];
 
 /// Draw the schedules of a few jobs under several policies, with the times of textbooks.
 ///
-/// JOBS are NAME:ARRIVAL:BURST[:PRIORITY], separated by blanks. Times are in ms unless they have a unit. PRIORITY is the
-/// nice value, 0 by default; less is more urgent. Switches cost nothing, and the tick is 1 ms. Waiting time is the time
+/// JOBS are NAME:ARRIVAL:BURST[:PRIORITY], separated by blanks. Times are in ms unless they have a unit. PRIORITY is
+/// the nice value, 0 by default; less is more urgent. Switches cost nothing, and the tick is 1 ms. Waiting time is that
 /// in the run queue, response time that from arrival to the first run, turnaround that from arrival to the end.
 #[derive(Args)]
 #[command(after_help = "\
