@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs inside a guest: records each line of /jobs, "NAME LOAD BASE_SLICE STRETCH EDITS…" (BASE_SLICE in ns, "-" for the
-# kernel's own; STRETCH in per cent, of the kernel's slice and of the recording's length), and leaves the recordings as a
-# tar on the disk.
+# kernel's own; STRETCH in per cent, of the kernel's slice and of the recording's length), and leaves the recordings as
+# a tar on the disk.
 slices=/sys/kernel/debug/sched/base_slice_ns
 [ ! -e "$slices" ] || own=$(cat "$slices")
 mkdir /tmp/out

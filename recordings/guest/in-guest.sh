@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs inside a guest: makes the recordings named in /suite/names and leaves them, with the clients' reports, as a tar on
-# the disk. scripts/make-guest-recordings says what is in /suite.
+# Runs inside a guest: makes the recordings named in /suite/names and leaves them, with the clients' reports, as a tar
+# on the disk. scripts/make-guest-recordings says what is in /suite.
 out=/tmp/out
 mkdir -p $out /tmp/log
 
@@ -43,7 +43,8 @@ record() {
 # nginx_under_wrk NAME WORKERS THREADS CONNECTIONS SECONDS
 nginx_under_wrk() {
     serve 18081 nginx -p /tmp -c /suite/nginx.conf -g "daemon off; worker_processes $2;"
-    record "$1" --messages --comm nginx -- env CONNECTIONS="$4" wrk --latency -s /suite/wrk-report.lua -H 'Accept-Encoding: gzip' -t "$3" \
+    record "$1" --messages --comm nginx -- env CONNECTIONS="$4" wrk --latency \
+        -s /suite/wrk-report.lua -H 'Accept-Encoding: gzip' -t "$3" \
         -c "$4" -d "$5" http://127.0.0.1:18081/index.html
     sed -n 's/^REPORT //p' "/tmp/log/$1" > "$out/$1.csv"
 }
@@ -78,7 +79,8 @@ build() {
         for m in $(seq 10); do echo "int f${n}_$m(int x) { return x * $m + (x >> ($m % 7)); }"; done \
             > "/tmp/build/$n.c"
     done
-    printf '%%.o: %%.c\n\t/usr/bin/gcc -O1 -ffreestanding -c -o $@ $<\nall: %s\n' "$(seq -s ' ' 12 | sed 's/\([0-9]\+\)/\1.o/g')" \
+    printf '%%.o: %%.c\n\t/usr/bin/gcc -O1 -ffreestanding -c -o $@ $<\nall: %s\n' \
+        "$(seq -s ' ' 12 | sed 's/\([0-9]\+\)/\1.o/g')" \
         > /tmp/build/Makefile
     rm -f /tmp/build/*.o
     record "$1" -- make -s -j4 -C /tmp/build all
@@ -93,11 +95,13 @@ make_one() {
         postgres-statements-4) postgres_under_pgbench "$1" 4 1 ;;
         postgres-statements-4-2cpu) postgres_under_pgbench "$1" 4 1 ;;
         memcached-6) memcached_under_slap "$1" ;;
-        sysbench-threads-6) record "$1" -d 200ms -- sysbench threads --threads=6 --thread-locks=3 --thread-yields=50 --time=1 run ;;
+        sysbench-threads-6) record "$1" -d 200ms -- sysbench threads --threads=6 --thread-locks=3 \
+            --thread-yields=50 --time=1 run ;;
         go-pool*) record "$1" -d 2s -- env GOMAXPROCS=4 /suite/pool ;;
         python-pool) record "$1" -d 2s -- /usr/bin/python3.11 /suite/pool.py ;;
         periodic) record "$1" -d 2s -- /suite/periodic 3 ;;
-        pipe-filters) record "$1" --messages -- sh -c 'seq 4000 | awk "{ print \$1 * \$1 }" | grep -v 77 | sha256sum' ;;
+        pipe-filters) record "$1" --messages -- sh -c \
+            'seq 4000 | awk "{ print \$1 * \$1 }" | grep -v 77 | sha256sum' ;;
         pigz-4*) record "$1" -- sh -c 'for n in $(seq 60); do cat /suite/text; done | pigz -p 4 | sha256sum' ;;
         make-j4) build "$1" ;;
         *) fail "no recording is called \"$1\"" ;;
