@@ -10,6 +10,7 @@
 //! | `errors` | writes `fidelity/changes.toml` from the seen half |
 
 use goodness::{OpenOptions, Refusal, Work};
+use goodness_study::changes::figures::unstretched;
 use goodness_study::changes::{self, Effects, pairs, score, score::Case};
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -66,7 +67,7 @@ fn measure(suite: &Path, bases: &[pairs::Base]) -> Result<(), Box<dyn Error>> {
             // Figures of recordings that are not there stay.
             let figures = match former.get(&pair.recording()).filter(|_| !file.exists()) {
                 Some(former) => former.clone(),
-                None => changes::recorded(&changed(&file, &pair, &judge)?),
+                None => unstretched(changes::recorded(&changed(&file, &pair, &judge)?), pair.stretch()),
             };
             text += &format!("\n[\"{}\"]\n", pair.recording());
             for (figure, value) in figures {

@@ -29,8 +29,6 @@ const BUFFER_BYTES: u64 = 64 << 20;
 const MEMORY_SHARE: u64 = 8;
 /// Delay before the started command's tasks are read: long enough for a launcher to have executed the program.
 const SETTLING: Duration = Duration::from_millis(100);
-/// Times to look at connections, from then on at each check. The later one meets clients that connect slowly.
-const LOOKS: u32 = 2;
 /// Longest time between two checks of the clock, and of the command on kernels without pidfd.
 const HEARTBEAT: Duration = Duration::from_millis(250);
 
@@ -214,7 +212,8 @@ impl Watch<'_> {
         let buffers = drain.descriptors();
         let command = self.running.and_then(Running::descriptor);
         let polled: Vec<RawFd> = buffers.iter().copied().chain(self.signals.descriptors()).chain(command).collect();
-        let mut looks = if self.running.is_none() { LOOKS } else { 0 };
+        // Connections are looked at after twice as long each time, so that clients which connect late are met, too.
+        let mut next_look = SETTLING;
         loop {
             let elapsed = start.elapsed();
             if let Some(signal) = self.signals.take() {
@@ -226,16 +225,17 @@ impl Watch<'_> {
             if elapsed >= self.longest {
                 return Ok(Stop::Duration);
             }
-            if let Some(running) = self.running.filter(|_| looks < LOOKS && elapsed >= SETTLING) {
+            if let Some(running) = self.running.filter(|_| elapsed >= next_look) {
                 let (census, connections, selected) = &mut self.looked_at;
-                if looks == 0 {
+                if next_look == SETTLING {
                     census.look_at_tree(running.pid() as i32, Seen::Later);
                 }
                 let servers = selected.iter().filter_map(|tid| Some(census.tasks.get(tid)?.tgid));
                 connections.look_at_trees(servers.chain([running.pid() as i32]));
-                looks += 1;
+                next_look = elapsed * 2;
             }
-            let timeout = if looks > 0 { HEARTBEAT } else { SETTLING }.min(self.longest - elapsed);
+            let is_settled = self.running.is_none() || next_look > SETTLING;
+            let timeout = if is_settled { HEARTBEAT } else { SETTLING }.min(self.longest - elapsed);
             // Rounded up, so that the last wait does not spin through its final millisecond.
             let ready = sys::wait_readable(&polled, timeout + Duration::from_millis(1))
                 .map_err(|source| RecordError::System { what: "waiting for the trace", source })?;

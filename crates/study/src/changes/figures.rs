@@ -55,6 +55,20 @@ pub fn of_run(run: &RunResult) -> Figures {
     figures(&run.measured, tasks.map(|(named, measured)| (named.name.as_str(), measured)))
 }
 
+/// The figures of a recording all of whose times are `stretch` times as long.
+#[must_use]
+pub fn unstretched(figures: Figures, stretch: f64) -> Figures {
+    let one = |(name, value): (String, f64)| {
+        let value = match class_of(&name) {
+            "share" => value,
+            "context_switches" => value * stretch,
+            _ => value / stretch,
+        };
+        (name, value)
+    };
+    figures.into_iter().map(one).collect()
+}
+
 /// Measurements of the judged tasks of one name.
 #[derive(Default)]
 struct Got {

@@ -2,6 +2,9 @@
 
 use serde::Deserialize;
 
+/// Tick rate of every guest.
+const GUEST_HZ: f64 = 250.0;
+
 /// A load, recorded without a change, and the changes that were made to it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -52,11 +55,13 @@ pub enum Kind {
     Load,
     /// Weight or limit of a task group.
     Group,
+    /// Tick rate.
+    Hz,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Kind; 9] = [
+    pub const ALL: [Kind; 10] = [
         Kind::Nice,
         Kind::Class,
         Kind::Slice,
@@ -66,6 +71,7 @@ impl Kind {
         Kind::Kernel,
         Kind::Load,
         Kind::Group,
+        Kind::Hz,
     ];
 
     /// Name in tables and files.
@@ -81,6 +87,7 @@ impl Kind {
             Kind::Kernel => "kernel",
             Kind::Load => "load",
             Kind::Group => "group",
+            Kind::Hz => "hz",
         }
     }
 
@@ -92,6 +99,7 @@ impl Kind {
     pub fn of(arm: &str) -> Kind {
         let has = |part: &str| arm.contains(part);
         match arm {
+            _ if arm.starts_with("hz=") => Kind::Hz,
             _ if has("hogs=") => Kind::Load,
             _ if has(".cpu_") => Kind::Group,
             _ if has(":kernel=") => Kind::Kernel,
@@ -125,6 +133,16 @@ impl Pair {
     #[must_use]
     pub fn is_unseen(&self) -> bool {
         self.number.is_multiple_of(2)
+    }
+
+    /// By how much all times of the changed recording are stretched, so that the guest's own tick is the changed one.
+    ///
+    /// # Panics
+    /// A tick rate that is no number; the suite's own file is at fault.
+    #[must_use]
+    pub fn stretch(&self) -> f64 {
+        let hz = |text: &str| text.parse::<f64>().unwrap_or_else(|_| panic!("arm \"{}\": no number", self.arm));
+        self.arm.strip_prefix("hz=").map_or(1.0, |text| hz(text) / GUEST_HZ)
     }
 
     /// Name of the changed recording.
