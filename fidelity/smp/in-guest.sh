@@ -3,8 +3,18 @@
 # traced, and leaves the traces as a tar on the disk. Nothing reads a trace before the play has ended.
 . /trace.sh
 cgroups=/sys/fs/cgroup
-echo +cpu > $cgroups/cgroup.subtree_control
-mkdir /tmp/out
+echo +cpu +cpuset > $cgroups/cgroup.subtree_control
+mkdir /tmp/out $cgroups/apart
+
+# Gives each CPU the scheduling domains of a fresh boot: they remember how often a CPU without work found some, over
+# thousands of looks, so plays would depend on those before them. A partition that comes and goes makes them anew.
+renew_domains() {
+    echo $(($(nproc) - 1)) > $cgroups/apart/cpuset.cpus
+    for kind in root member; do
+        echo $kind > $cgroups/apart/cpuset.cpus.partition
+        [ "$(cat $cgroups/apart/cpuset.cpus.partition)" = $kind ] || { echo "no partition"; exit 1; }
+    done
+}
 
 # make_groups FILE: lines "group NAME WEIGHT" of FILE become threaded cgroups below load/.
 make_groups() {
@@ -49,6 +59,7 @@ play() {
 
 sleep 3
 while read -r load seed; do
+    renew_domains
     echo > $trace/trace
     # Another phase of the tick for each run.
     sleep "0.00$seed"

@@ -320,6 +320,13 @@ impl<T: Default> PerTask<T> {
         &mut self.0[task.index()]
     }
 
+    /// The value of `task`, if it has one.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, task: TaskId) -> Option<&T> {
+        self.0.get(task.index())
+    }
+
     /// Number of tasks that have a value.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -78,7 +78,7 @@ fn the_rules_of_6_18_are_rejected_on_7_3() {
     let newest: Vec<Cell> = [false, true].into_iter().flat_map(cells).filter(|it| it.guest.kernel == "7.3").collect();
     let switches = |policy| score::within(&smp::cases(&suite(), &newest, policy).unwrap(), "switches");
     let (own, of_6_18) = (switches(None), switches(Some("eevdf:kernel=6.18,preempt=lazy")));
-    assert!(own.0 >= 22 && of_6_18.0 <= 18, "of 26 cells {own:?}, with the rules of 6.18 {of_6_18:?}");
+    assert!(own.0 >= 20 && of_6_18.0 <= 14, "of 26 cells {own:?}, with the rules of 6.18 {of_6_18:?}");
 }
 
 /// A load whose tasks stay on the CPU they were dealt to.
@@ -126,8 +126,8 @@ fn a_simulator_without_balancing_is_rejected() {
 }
 
 /// Cells within bounds, at least: of the seen and the unseen half.
-const SHARES: [usize; 2] = [68, 63];
+const SHARES: [usize; 2] = [68, 69];
 /// The same of p99 wake-up latencies.
-const LATENCIES: [usize; 2] = [42, 59];
+const LATENCIES: [usize; 2] = [43, 60];
 /// Per cent of unseen values inside the stated error, at least.
-const COVERED: usize = 90;
+const COVERED: usize = 95;

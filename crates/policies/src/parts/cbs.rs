@@ -57,14 +57,19 @@ impl Servers {
         Servers { cpus: cpus as u64, reclaim, all, places, timers, promised: 0, active: 0 }
     }
 
-    /// Makes room for `task`, and promises it its reservation.
+    /// Makes room for `task`, which has a reservation; those without need none.
+    pub fn reserve(&mut self, task: TaskId) {
+        self.places.reserve(task.index() + 1);
+        *self.all.admit(task) = Server::default();
+    }
+
+    /// Promises `task` its reservation.
     ///
     /// # Errors
     /// A reservation that is invalid or does not fit.
     pub fn admit(&mut self, task: TaskId, reservation: Option<&Reservation>) -> Result<(), Rejected> {
-        self.places.reserve(task.index() + 1);
-        *self.all.admit(task) = Server::default();
         let Some(reservation) = reservation else { return Ok(()) };
+        self.reserve(task);
         check(reservation)?;
         let bandwidth = share(reservation);
         if self.promised + bandwidth > PROMISED * self.cpus {
@@ -89,14 +94,15 @@ impl Servers {
 
     /// `task` ended.
     pub fn exit(&mut self, cx: &Context, task: TaskId) {
+        let Some(&Server { bandwidth, .. }) = self.all.get(task) else { return };
         self.cancel_timer(cx, task);
         self.deactivate(task);
-        self.promised -= self.all[task].bandwidth;
+        self.promised -= bandwidth;
     }
 
     /// `task` runs in another class now.
     pub fn leave(&mut self, task: TaskId) {
-        if !self.all[task].has_timer {
+        if self.all.get(task).is_some_and(|server| !server.has_timer) {
             self.deactivate(task);
         }
     }
@@ -109,9 +115,9 @@ impl Servers {
         !self.all[task].is_throttled
     }
 
-    /// Absolute deadline of `task`.
+    /// Absolute deadline of `task`; `Time::ZERO` without a reservation.
     pub fn deadline(&self, task: TaskId) -> Time {
-        self.all[task].deadline
+        self.all.get(task).map_or(Time::ZERO, |server| server.deadline)
     }
 
     /// Charges `ran` to `task`; true if its budget is used up.

@@ -22,6 +22,14 @@ struct Letter {
     marked: bool,
 }
 
+/// Letters that one task received. Few tasks do, and a million tasks have little room each.
+#[derive(Default)]
+struct Post {
+    /// The last one.
+    letter: Option<Letter>,
+    gathered: VecDeque<Letter>,
+}
+
 /// Shared state of the tasks of a run. A run is one thread, so the mutex is never contended.
 pub(super) struct Shared {
     timers: Box<[AtomicU64]>,
@@ -84,9 +92,8 @@ pub(super) struct Interpreter {
     /// Next offset of each sequential access.
     cursors: Box<[u64]>,
     shared: Arc<Shared>,
-    /// The last received letter.
-    letter: Option<Letter>,
-    gathered: VecDeque<Letter>,
+    /// What it received, if it ever did.
+    post: Option<Box<Post>>,
     /// Channel of replies to its own letters.
     answers: Channel,
     held: Vec<LockId>,
@@ -104,15 +111,23 @@ impl Interpreter {
             timers: vec![None; script.timers.into()].into(),
             cursors: vec![0; script.cursors.into()].into(),
             shared,
-            letter: None,
-            gathered: VecDeque::new(),
+            post: None,
             answers,
-            held: Vec::with_capacity(4),
+            held: Vec::new(),
             origin: script.origin,
             spin_until: None,
             begun: Time::ZERO,
             script,
         }
+    }
+
+    /// The last received letter.
+    fn letter(&self) -> Option<Letter> {
+        self.post.as_ref()?.letter
+    }
+
+    fn post(&mut self) -> &mut Post {
+        self.post.get_or_insert_default()
     }
 
     /// The instruction is complete after `step`.
@@ -183,7 +198,7 @@ impl Interpreter {
             Op::Turn { pot, of, or_to } => (self.shared.turn(pot, of), or_to),
             Op::Room { mailbox, most, or_to } => (self.shared.letters(mailbox) as u64 <= most, or_to),
             Op::AtMost { pot, most, or_to } => (self.shared.counted(pot) <= most, or_to),
-            Op::Marked { or_to } => (self.letter.is_some_and(|letter| letter.marked), or_to),
+            Op::Marked { or_to } => (self.letter().is_some_and(|letter| letter.marked), or_to),
             Op::Count { pot, into } => {
                 self.shared.count(pot, into);
                 return self.skip();
@@ -218,29 +233,29 @@ impl Interpreter {
             Op::AskDevice(mailbox) => self.ask(now, mailbox, Step::WaitUninterruptible(self.answers)),
             Op::Receive(mailbox) => self.receive(mailbox),
             Op::Answer => self.answer(),
-            Op::Reply => match self.letter {
+            Op::Reply => match self.letter() {
                 Some(letter) => self.done(letter.via.wake(letter.answer)),
                 None => self.skip(),
             },
             Op::Post(mailbox) => self.send(mailbox, now, self.answers, false),
-            Op::Pass(mailbox) => match self.letter {
+            Op::Pass(mailbox) => match self.letter() {
                 Some(Letter { answer, sent, .. }) => self.send(mailbox, sent, answer, false),
                 None => self.skip(),
             },
-            Op::PassAndWait(mailbox) => match self.letter {
+            Op::PassAndWait(mailbox) => match self.letter() {
                 Some(letter) => self.ask(letter.sent, mailbox, Step::Wait(self.answers)),
                 None => self.skip(),
             },
-            Op::Forward { mailbox, mark } => match self.letter {
+            Op::Forward { mailbox, mark } => match self.letter() {
                 Some(letter) => self.send(mailbox, letter.sent, self.answers, mark),
                 None => self.skip(),
             },
-            Op::AwaitSender => match self.letter {
+            Op::AwaitSender => match self.letter() {
                 Some(letter) => self.done(Step::Wait(letter.answer)),
                 None => self.skip(),
             },
             Op::Gather(mailbox) => self.gather(mailbox),
-            Op::ReplyGathered => match self.gathered.pop_front() {
+            Op::ReplyGathered => match self.post().gathered.pop_front() {
                 Some(letter) => Some(letter.via.wake(letter.answer)),
                 None => self.skip(),
             },
@@ -278,7 +293,8 @@ impl Interpreter {
     /// Stages: 0 check, 1 take the message that the semaphore counts, which is present.
     fn gather(&mut self, mailbox: Mailbox) -> Option<Step> {
         if self.stage == 1 {
-            self.gathered.extend(self.shared.take(mailbox));
+            let letter = self.shared.take(mailbox);
+            self.post().gathered.extend(letter);
         }
         if self.shared.letters(mailbox) == 0 {
             return self.skip();
@@ -293,14 +309,14 @@ impl Interpreter {
         if self.stage == 1 {
             return Some(Step::Wait(mailbox.letters));
         }
-        self.letter = self.shared.take(mailbox);
+        self.post().letter = self.shared.take(mailbox);
         self.skip()
     }
 
     /// Stages: 0 report, 1 wake the sender.
     fn answer(&mut self) -> Option<Step> {
         self.stage += 1;
-        match self.letter {
+        match self.letter() {
             None => self.skip(),
             Some(letter) if self.stage == 1 => Some(Step::Served(letter.sent)),
             Some(letter) => self.done(letter.via.wake(letter.answer)),

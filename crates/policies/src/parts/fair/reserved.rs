@@ -75,7 +75,11 @@ impl Reserved {
     pub fn admit(&mut self, cx: &Context, task: TaskId) -> Result<(), Rejected> {
         self.at.admit(task);
         self.is_claimed.admit(task);
-        self.places.reserve(task.index() + 1);
+        if cx.tasks[task].reservation.is_some() {
+            self.places.reserve(task.index() + 1);
+            // Its class may change.
+            self.servers.reserve(task);
+        }
         self.servers.admit(task, reservation(cx, task))
     }
 
