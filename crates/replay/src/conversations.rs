@@ -35,7 +35,8 @@ pub struct Begun {
     pub acted: Time,
     /// Time at which the loop last went to sleep.
     pub slept: Time,
-    /// True if it was passed over. Unless the loop reads messages together ([`super::read_together`]), its turn is none.
+    /// True if it was passed over: it starts a turn only if the loop reads messages together
+    /// ([`super::read_together`]).
     pub is_passed_over: bool,
 }
 

@@ -4,16 +4,16 @@
 //! A recording shows each answer, and not what was read. So all that the loop did before its first answer would belong
 //! to that one; in a replay, where requests come together in other numbers, one that comes alone would take as long as
 //! eight. Here the loop's turns are divided into *batches*: the turns whose messages were there at the batch's first
-//! answer. The time before that answer, beyond that of others, was spent on reading, in equal parts for each message. In
-//! a replay the loop reads all messages that are there, and then answers them ([`super::loop_rounds`]).
+//! answer. The time before that answer, beyond that of others, was spent on reading, in equal parts for each message.
+//! In a replay the loop reads all messages that are there, and then answers them ([`super::loop_rounds`]).
 //!
 //! `epoll` says the order of reading: a peer that was reported stays in the list of those that are ready until the next
 //! look finds that it is not. So the peers of the batch before come first, in that batch's order, unless the loop has
 //! slept since; then those that became ready, in order of time.
 //!
-//! This is an inference, made only for a loop whose answers come in the reverse of that order nine times of ten. (In the
-//! recordings of Redis they do in more than 99 % of batches.) No instruction waits between reading and answering, so it
-//! cannot deadlock.
+//! This is an inference, made only for a loop whose answers come in the reverse of that order nine times of ten. (In
+//! the recordings of Redis they do in more than 99 % of batches.) No instruction waits between reading and answering,
+//! so it cannot deadlock.
 
 use super::causes::RECURRING;
 use super::conversations::{Answer, Begun};
