@@ -429,7 +429,8 @@ mod tests {
         let reads = |turn: usize| Some(4 * turn + 1);
         let continues = |turn: usize| Some(4 * turn + 3);
         let answer = |turn| assert_eq!(state.answer(turn, 0), Some(Channel(0)));
-        [2, 1].map(answer);
+        answer(2);
+        answer(1);
         assert_eq!((state.take(0), state.answers(0)), (reads(1), None), "the other is not read yet");
         answer(0);
         assert_eq!((state.take(0), state.answers(0)), (reads(2), continues(1)), "the first came later");
