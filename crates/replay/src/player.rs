@@ -125,9 +125,7 @@ impl Player {
             Instruction::Post(edge) if !self.shared.handoffs.signals(edge, self.lap) => return None,
             Instruction::Post(edge) => Step::Wake(Channel(edge)),
             Instruction::Answer(turn) => Step::Wake(self.shared.rounds.answer(turn, self.lap)?),
-            Instruction::BeginTurn(round) | Instruction::HasRead(round) | Instruction::RoundEnd(round) => {
-                return self.choose(round);
-            }
+            Instruction::BeginTurn(at) | Instruction::HasRead(at) | Instruction::RoundEnd(at) => return self.choose(at),
             Instruction::Fork(child) => return self.fork(child),
             Instruction::Nice(nice) => Step::SetNice(Nice::new(nice.into()).unwrap_or_default()),
             Instruction::Class(class, priority) => Step::SetClass(class, priority),
