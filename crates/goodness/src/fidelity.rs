@@ -3,8 +3,7 @@
 use crate::recorded::{Recorded, RecordedTask};
 use crate::report::unit_of;
 use crate::run::RunResult;
-use goodness_core::Span;
-use goodness_observe::{ByFifth, Fifths, METRICS, Measured};
+use goodness_observe::{ByFifth, Fifths, InFifth, METRICS, Measured, TaskMeasured};
 use goodness_report::model::{Fidelity, FidelityMetric};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -128,26 +127,29 @@ pub(crate) fn middle(mut each: Vec<Fidelity>) -> Option<Fidelity> {
 struct Work {
     recorded: f64,
     replayed: f64,
-    /// Recorded number of times that it stopped, in the whole window.
+    /// Recorded number of times that it stopped.
     stops: u32,
 }
 
-/// The work of each judged task that was replayed, from the CPU time that `spans` gives for the task's number in the
-/// recording and in the replay.
+/// The work of each judged task that was replayed; `of` gives CPU time and stops for the task's number in the recording
+/// and in the replay.
 fn works<'a>(
     recorded: &'a Recorded,
-    spans: impl Fn(usize, usize) -> [Span; 2] + 'a,
+    of: impl Fn(usize, usize) -> [InFifth; 2] + 'a,
 ) -> impl Iterator<Item = (&'a RecordedTask, Work)> {
     recorded.tasks.iter().enumerate().filter_map(move |(index, who)| {
-        let own = recorded.measured.tasks.get(who.recorded).filter(|task| task.judged)?;
-        let [recorded, replayed] = spans(who.recorded, index).map(|span| span.0 as f64);
-        Some((who, Work { recorded, replayed, stops: own.voluntary_switches + own.involuntary_switches }))
+        recorded.measured.tasks.get(who.recorded).filter(|task| task.judged)?;
+        let [own, again] = of(who.recorded, index);
+        let [recorded, replayed] = [own, again].map(|it| it.cpu_time.0 as f64);
+        Some((who, Work { recorded, replayed, stops: own.stops }))
     })
 }
 
 /// As [`works`], in the whole window.
 fn works_in_all<'a>(recorded: &'a Recorded, replayed: &'a Measured) -> impl Iterator<Item = (&'a RecordedTask, Work)> {
-    let of = |measured: &Measured, task: usize| measured.tasks.get(task).map_or(Span::ZERO, |it| it.cpu_time);
+    let in_all =
+        |it: &TaskMeasured| InFifth { cpu_time: it.cpu_time, stops: it.voluntary_switches + it.involuntary_switches };
+    let of = move |measured: &Measured, task: usize| measured.tasks.get(task).map(in_all).unwrap_or_default();
     works(recorded, move |own, again| [of(&recorded.measured, own), of(replayed, again)])
 }
 
@@ -165,9 +167,9 @@ fn work_per_task(recorded: &Recorded, replayed: &Measured) -> FidelityMetric {
 /// As [`work_per_task`], of the fifth with the largest error.
 fn work_per_fifth(recorded: &Recorded, replayed: &[ByFifth]) -> FidelityMetric {
     let telling = TELLING * recorded.measured.window.length() / Fifths::COUNT as f64;
-    let is_telling = |work: &Work| work.recorded >= telling && work.stops >= FEWEST_STOPS * Fifths::COUNT as u32;
+    let is_telling = |work: &Work| work.recorded >= telling && work.stops >= FEWEST_STOPS;
     let of_fifth = |fifth: usize| {
-        let of = move |all: &[ByFifth], task: usize| all.get(task).map_or(Span::ZERO, |spans| spans[fifth]);
+        let of = move |all: &[ByFifth], task: usize| all.get(task).map_or(InFifth::default(), |it| it[fifth]);
         let works = works(recorded, move |own, again| [of(&recorded.fifths, own), of(replayed, again)]);
         worst(recorded, works, WORK_PER_FIFTH, is_telling)
     };

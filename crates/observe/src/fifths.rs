@@ -1,12 +1,21 @@
-//! CPU time of each task in each fifth of a window: a share that holds in sum may hold at no time.
+//! CPU time and stops of each task in each fifth of a window: a share that holds in sum may hold at no time.
 
 use crate::metrics::Window;
 use goodness_core::{CpuId, Event, Observer, Span, TaskId, Time};
 
-/// CPU time in each fifth.
-pub type ByFifth = [Span; Fifths::COUNT];
+/// What a task did in one fifth.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InFifth {
+    /// Its CPU time.
+    pub cpu_time: Span,
+    /// Number of times that it left a CPU.
+    pub stops: u32,
+}
 
-/// Adds up CPU time by task and fifth.
+/// What a task did in each fifth.
+pub type ByFifth = [InFifth; Fifths::COUNT];
+
+/// Adds up CPU time and stops by task and fifth.
 #[derive(Clone, Debug)]
 pub struct Fifths {
     window: Window,
@@ -25,23 +34,26 @@ impl Fifths {
         Fifths { window, running: vec![None; cpus], by_task: Vec::new() }
     }
 
-    /// CPU time by task number and fifth; tasks after the last that ran are missing.
+    /// By task number and fifth; tasks after the last that ran are missing.
     #[must_use]
     pub fn finish(mut self) -> Vec<ByFifth> {
         for cpu in 0..self.running.len() {
-            self.stop(cpu, self.window.to);
+            self.stop(cpu, self.window.to, false);
         }
         self.by_task
     }
 
-    fn stop(&mut self, cpu: usize, at: Time) {
+    /// Adds up to `at` what ran on `cpu`, and a stop if it `leaves` the CPU then.
+    fn stop(&mut self, cpu: usize, at: Time, leaves: bool) {
         let Some((task, since)) = self.running[cpu].take() else { return };
         if self.by_task.len() <= task.index() {
             self.by_task.resize(task.index() + 1, ByFifth::default());
         }
         for (index, fifth) in self.window.fifths().into_iter().enumerate() {
             let (from, to) = (fifth.from.max(since), fifth.to.min(at));
-            self.by_task[task.index()][index] += to.since(from);
+            let own = &mut self.by_task[task.index()][index];
+            own.cpu_time += to.since(from);
+            own.stops += u32::from(leaves && fifth.from < at && at <= fifth.to);
         }
     }
 }
@@ -51,7 +63,7 @@ impl Observer for Fifths {
         let Event::Switch { cpu: CpuId(cpu), next, .. } = *event else { return };
         let cpu = cpu as usize;
         if cpu < self.running.len() {
-            self.stop(cpu, at);
+            self.stop(cpu, at, true);
             self.running[cpu] = next.map(|next| (next, at));
         }
     }
@@ -74,7 +86,10 @@ mod tests {
             fifths.observe(Time(at), &switch(cpu, next));
         }
         fifths.observe(Time(160), &switch(1, None));
-        let ns: Vec<[u64; 5]> = fifths.finish().iter().map(|task| task.map(|span| span.ns())).collect();
+        let found = fifths.finish();
+        let ns: Vec<[u64; 5]> = found.iter().map(|task| task.map(|it| it.cpu_time.ns())).collect();
         assert_eq!(ns, [[0, 0, 0, 9, 10], [10, 5, 0, 2, 0], [0, 0, 0, 3, 10]]);
+        let stops: Vec<[u32; 5]> = found.iter().map(|task| task.map(|it| it.stops)).collect();
+        assert_eq!(stops, [[0, 0, 0, 0, 0], [0, 1, 0, 1, 0], [0, 0, 0, 0, 0]], "none after the window or at its end");
     }
 }

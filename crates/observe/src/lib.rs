@@ -35,7 +35,7 @@ mod watch;
 
 pub use batches::Batches;
 pub use checkers::{CHECKERS, Checked, Ending, Violation, Wait};
-pub use fifths::{ByFifth, Fifths};
+pub use fifths::{ByFifth, Fifths, InFifth};
 pub use histogram::Histogram;
 pub use metrics::{About, Better, METRICS, Measured, TaskIo, TaskMeasured, Value, Window, title};
 pub use subject::Subject;

@@ -9,8 +9,8 @@
 //! 2. Exception: the loop slept while that reply was there, or has passed it over twice: it served a later reply, and
 //!    after that one a reply which is later still. Then it was not waiting for that reply: it acts by itself (for
 //!    example a new request to an idle worker), and its current turn continues. Replies in reverse are no exception,
-//!    however many: the loop read them together and answers in another order, as Redis does, whose last to ask is the
-//!    first to be answered. Only the first of them is later than all before it.
+//!    however many, since only the first of them is later than all before it. A loop that reads messages together
+//!    passes nobody over ([`super::read_together`]).
 //! 3. If the loop slept and a peer woke it, that message starts a new turn, unless rule 1 names another reply for the
 //!    loop's next action.
 //!
@@ -21,6 +21,24 @@ use goodness_core::{TaskId, Time};
 
 /// Number of a message that may start a turn, in order of recovery.
 pub type Answer = u32;
+
+/// A turn that began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Begun {
+    /// The event loop.
+    pub by: TaskId,
+    /// The message that started the turn.
+    pub answer: Answer,
+    /// Time at which that message was there.
+    pub came: Time,
+    /// Time of the loop's first action in the turn.
+    pub acted: Time,
+    /// Time at which the loop last went to sleep.
+    pub slept: Time,
+    /// True if it was passed over: it starts a turn only if the loop reads messages together
+    /// ([`super::read_together`]).
+    pub is_passed_over: bool,
+}
 
 /// State of one task in conversations.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,7 +55,7 @@ struct Part {
     /// As a loop: time it last went to sleep.
     slept: Time,
     /// As a loop: the message that ended its sleep, if it has done nothing since.
-    woken_by: Option<Answer>,
+    woken_by: Option<(Answer, Time)>,
 }
 
 /// The conversations of all event loops, up to the current position in the recording.
@@ -45,13 +63,14 @@ struct Part {
 pub struct Conversations {
     parts: Vec<Part>,
     answers: Answer,
+    begun: Vec<Begun>,
 }
 
 impl Conversations {
     /// The initial state for `tasks` tasks, without any message.
     #[must_use]
     pub fn new(tasks: usize) -> Conversations {
-        Conversations { parts: vec![Part::default(); tasks], answers: 0 }
+        Conversations { parts: vec![Part::default(); tasks], answers: 0, begun: Vec::new() }
     }
 
     /// Registers a message that may start a turn.
@@ -68,11 +87,11 @@ impl Conversations {
         Some(answer)
     }
 
-    /// The event loop `task` had slept since `since`; `message` woke it.
-    pub fn woken(&mut self, task: TaskId, since: Time, message: Answer) {
+    /// The event loop `task` had slept since `since`; `message` woke it at `at`.
+    pub fn woken(&mut self, task: TaskId, since: Time, message: Answer, at: Time) {
         let part = &mut self.parts[task.index()];
         part.slept = since;
-        part.woken_by = Some(message);
+        part.woken_by = Some((message, at));
     }
 
     /// `task` slept since `since` and was woken from elsewhere.
@@ -80,26 +99,37 @@ impl Conversations {
         self.parts[task.index()].slept = since;
     }
 
-    /// The event loop `task` addresses `peer`. Returns the reply that starts a new turn, if any.
-    pub fn speaks(&mut self, task: TaskId, peer: TaskId) -> Option<Answer> {
+    /// The event loop `task` addresses `peer` at `acted`. Returns the reply that starts a new turn, if any.
+    pub fn speaks(&mut self, task: TaskId, peer: TaskId, acted: Time) -> Option<Answer> {
         let part = &mut self.parts[peer.index()];
         let (asked_by, answered) = (part.asked_by.replace(task), part.answered.take());
-        let (answer, at) = answered.filter(|_| asked_by == Some(task))?;
+        let (answer, came) = answered.filter(|_| asked_by == Some(task))?;
         let part = &mut self.parts[task.index()];
-        if (at < part.served && at <= part.before) || at <= part.slept {
+        if came <= part.slept {
             return None;
         }
-        if at >= part.served {
-            (part.served, part.before) = (at, part.served);
+        let is_passed_over = came < part.served && came <= part.before;
+        if came >= part.served {
+            (part.served, part.before) = (came, part.served);
         }
         part.woken_by = None;
+        self.begun.push(Begun { by: task, answer, came, acted, slept: part.slept, is_passed_over });
         Some(answer)
     }
 
-    /// Handles an action of `task`. Returns the message that starts a new turn: the one that woke it, unless a reply
-    /// has started one since.
-    pub fn acts(&mut self, task: TaskId) -> Option<Answer> {
-        self.parts[task.index()].woken_by.take()
+    /// Handles an action of `task` at `acted`. Returns the message that starts a new turn: the one that woke it, unless
+    /// a reply has started one since.
+    pub fn acts(&mut self, task: TaskId, acted: Time) -> Option<Answer> {
+        let part = &mut self.parts[task.index()];
+        let (answer, came) = part.woken_by.take()?;
+        self.begun.push(Begun { by: task, answer, came, acted, slept: part.slept, is_passed_over: false });
+        Some(answer)
+    }
+
+    /// The turns that began, in order of time.
+    #[must_use]
+    pub fn begun(&self) -> &[Begun] {
+        &self.begun
     }
 
     /// Number of replies and messages.
@@ -120,13 +150,14 @@ mod tests {
     use super::*;
 
     const LOOP: TaskId = TaskId(0);
+    const NOW: Time = Time(50);
 
     /// The loop addresses workers 1 and 2, which reply at 10 and 20.
     fn both_answered() -> (Conversations, Answer, Answer) {
         let mut conversations = Conversations::new(3);
         assert_eq!(conversations.rests(TaskId(1), Time(5)), None, "nobody has spoken to it");
         assert_eq!(
-            (conversations.speaks(LOOP, TaskId(1)), conversations.speaks(LOOP, TaskId(2))),
+            (conversations.speaks(LOOP, TaskId(1), NOW), conversations.speaks(LOOP, TaskId(2), NOW)),
             (None, None),
             "nothing to reply to"
         );
@@ -138,61 +169,66 @@ mod tests {
     #[test]
     fn a_loop_that_speaks_again_to_who_has_answered_begins_a_turn() {
         let (mut conversations, first, second) = both_answered();
-        assert_eq!(conversations.speaks(LOOP, TaskId(1)), Some(first));
-        assert_eq!(conversations.speaks(LOOP, TaskId(1)), None, "not answered yet");
-        assert_eq!(conversations.speaks(LOOP, TaskId(2)), Some(second));
+        assert_eq!(conversations.speaks(LOOP, TaskId(1), NOW), Some(first));
+        assert_eq!(conversations.speaks(LOOP, TaskId(1), NOW), None, "not answered yet");
+        assert_eq!(conversations.speaks(LOOP, TaskId(2), NOW), Some(second));
     }
 
     #[test]
     fn answers_that_were_read_together_begin_turns_in_any_order() {
         let (mut conversations, first, second) = both_answered();
-        assert_eq!(conversations.speaks(LOOP, TaskId(2)), Some(second));
-        assert_eq!(conversations.speaks(LOOP, TaskId(1)), Some(first));
+        assert_eq!(conversations.speaks(LOOP, TaskId(2), NOW), Some(second));
+        assert_eq!(conversations.speaks(LOOP, TaskId(1), NOW), Some(first));
     }
 
     #[test]
-    fn who_was_passed_over_is_spoken_to_on_the_loops_own_initiative() {
+    fn who_was_passed_over_is_known() {
         let (mut conversations, _, second) = both_answered();
-        assert_eq!(conversations.speaks(LOOP, TaskId(2)), Some(second));
+        assert_eq!(conversations.speaks(LOOP, TaskId(2), NOW), Some(second));
         let third = conversations.rests(TaskId(2), Time(30));
-        assert_eq!(conversations.speaks(LOOP, TaskId(2)), third);
-        assert_eq!(conversations.speaks(LOOP, TaskId(1)), None, "two later answers were served before");
+        assert_eq!(conversations.speaks(LOOP, TaskId(2), NOW), third);
+        assert!(conversations.speaks(LOOP, TaskId(1), NOW).is_some());
+        let passed: Vec<bool> = conversations.begun().iter().map(|turn| turn.is_passed_over).collect();
+        assert_eq!(passed, [false, false, true], "two later answers were served before");
     }
 
     #[test]
     fn answers_in_reverse_pass_nobody_over_however_many() {
         let mut conversations = Conversations::new(6);
         for (peer, at) in [(1, 10), (2, 20), (3, 30), (4, 25), (5, 40)] {
-            conversations.speaks(LOOP, TaskId(peer));
+            conversations.speaks(LOOP, TaskId(peer), NOW);
             conversations.rests(TaskId(peer), Time(at));
         }
-        let mut is_turn = |peer| conversations.speaks(LOOP, TaskId(peer)).is_some();
-        assert_eq!([3, 2, 1].map(&mut is_turn), [true; 3], "30, 20, 10");
-        assert_eq!([5, 4].map(is_turn), [true, false], "25 was passed over by 30 and 40");
+        for peer in [3, 2, 1, 5, 4] {
+            assert!(conversations.speaks(LOOP, TaskId(peer), NOW).is_some());
+        }
+        let passed: Vec<bool> = conversations.begun().iter().map(|turn| turn.is_passed_over).collect();
+        assert_eq!(passed[..3], [false; 3], "30, 20, 10");
+        assert_eq!(passed[3..], [false, true], "25 was passed over by 30 and 40");
     }
 
     #[test]
     fn a_loop_that_slept_beside_an_answer_was_not_waiting_for_it() {
         let (mut conversations, ..) = both_answered();
         conversations.slept(LOOP, Time(15));
-        assert_eq!(conversations.speaks(LOOP, TaskId(1)), None);
-        assert!(conversations.speaks(LOOP, TaskId(2)).is_some(), "that one came while it slept");
+        assert_eq!(conversations.speaks(LOOP, TaskId(1), NOW), None);
+        assert!(conversations.speaks(LOOP, TaskId(2), NOW).is_some(), "that one came while it slept");
     }
 
     #[test]
     fn the_message_that_woke_the_loop_begins_a_turn_unless_an_answer_does() {
         let (mut conversations, first, _) = both_answered();
         let message = conversations.message();
-        conversations.woken(LOOP, Time(7), message);
-        assert_eq!(conversations.clone().acts(LOOP), Some(message));
-        assert_eq!(conversations.speaks(LOOP, TaskId(1)), Some(first));
-        assert_eq!(conversations.acts(LOOP), None);
+        conversations.woken(LOOP, Time(7), message, Time(8));
+        assert_eq!(conversations.clone().acts(LOOP, NOW), Some(message));
+        assert_eq!(conversations.speaks(LOOP, TaskId(1), NOW), Some(first));
+        assert_eq!(conversations.acts(LOOP, NOW), None);
     }
 
     #[test]
     fn the_last_rest_before_the_loop_speaks_again_is_the_answer() {
         let (mut conversations, ..) = both_answered();
         let later = conversations.rests(TaskId(1), Time(30));
-        assert_eq!(conversations.speaks(LOOP, TaskId(1)), later);
+        assert_eq!(conversations.speaks(LOOP, TaskId(1), NOW), later);
     }
 }

@@ -35,6 +35,7 @@ pub mod player;
 pub mod pools;
 mod priority;
 pub mod program;
+mod read_together;
 pub mod recover;
 pub mod recovered;
 pub mod requests;

@@ -126,6 +126,7 @@ impl Player {
             Instruction::Post(edge) => Step::Wake(Channel(edge)),
             Instruction::Answer(turn) => Step::Wake(self.shared.rounds.answer(turn, self.lap)?),
             Instruction::BeginTurn(round) | Instruction::RoundEnd(round) => return self.choose(round),
+            Instruction::HasRead(round) => return self.choose(round),
             Instruction::Fork(child) => return self.fork(child),
             Instruction::Nice(nice) => Step::SetNice(Nice::new(nice.into()).unwrap_or_default()),
             Instruction::Class(class, priority) => Step::SetClass(class, priority),
@@ -212,8 +213,13 @@ impl Player {
         self.shared.delays.get(&edge).copied()
     }
 
-    /// Waits for the next answer of `round`, unless one came early; continues after the round once all were taken.
+    /// Waits for the next answer of `round`, unless one came early; continues after the round once all were taken. If
+    /// all messages that were there are read, answers the next of them.
     fn choose(&mut self, round: u32) -> Option<Step> {
+        if let Some(at) = self.shared.rounds.answers(round) {
+            self.at = at;
+            return None;
+        }
         if let Some(after) = self.shared.rounds.end(round, self.taken) {
             (self.at, self.taken) = (after, 0);
             return None;

@@ -31,6 +31,8 @@ pub enum Instruction {
     BeginTurn(u32),
     /// End of this round. Like `Turn` until all its turns are taken.
     RoundEnd(u32),
+    /// The loop of this round has read the message of its turn. It answers once it has read all that were there.
+    HasRead(u32),
     /// As a task of this pool: take the next service, or wait for a connection ([`super::services`]).
     Accept(u32),
     /// Connect to this pool.
@@ -132,12 +134,13 @@ impl Op {
             Instruction::Group(group) => (25, group.into()),
             Instruction::WaitHeld(edge) => (26, edge.into()),
             Instruction::Cycle(cycle) => (27, cycle.into()),
+            Instruction::HasRead(round) => (28, round.into()),
         };
         Op(value.min(LENGTH_MAX) << 5 | tag)
     }
 
     /// True if it marks the beginning or the end of a request, or the beginning of a cycle.
-    fn is_mark(self) -> bool {
+    pub(crate) fn is_mark(self) -> bool {
         use Instruction::{Arrived, Ask, Cycle, Served, ServedBy};
         matches!(self.instruction(), Cycle(_) | Ask(_) | Arrived(_) | Served(_) | ServedBy(..))
     }
@@ -174,6 +177,7 @@ impl Op {
             25 => Instruction::Group(value as u32),
             26 => Instruction::WaitHeld(value as u32),
             27 => Instruction::Cycle(value as u32),
+            28 => Instruction::HasRead(value as u32),
             _ => Instruction::Cut,
         }
     }
@@ -256,6 +260,7 @@ mod tests {
             Instruction::Answer(u32::MAX),
             Instruction::BeginTurn(10),
             Instruction::RoundEnd(11),
+            Instruction::HasRead(17),
             Instruction::Ask(12),
             Instruction::Served(u32::MAX),
             Instruction::Arrived(13),

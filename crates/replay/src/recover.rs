@@ -342,7 +342,7 @@ impl Recovery<'_> {
     fn close_burst(&mut self, who: TaskId, at: Time) {
         let recovery = &mut self.recoveries[who.index()];
         recovery.account(at);
-        if let Some(message) = self.conversations.acts(who) {
+        if let Some(message) = self.conversations.acts(who, at) {
             recovery.push(Instruction::BeginTurn(message));
         }
         for mark in std::mem::take(&mut recovery.late_marks) {
@@ -472,7 +472,7 @@ impl Recovery<'_> {
                     // Messages of one task of a pool say nothing about the task that serves in a replay.
                     Some(Held::ToWindow(_)) if self.pools.of(by).is_some() => {}
                     Some(Held::ToWindow(window)) => self.hold_to_window(by, task, window, at),
-                    Some(Held::ToAnswers) => self.begin_turn(by, task),
+                    Some(Held::ToAnswers) => self.begin_turn(by, task, at),
                     None => {}
                 }
                 let edge = self.new_edge();
@@ -511,8 +511,8 @@ impl Recovery<'_> {
     }
 
     /// Called before the event loop `by` wakes `task`. Starts a turn if that work is a reaction to a reply.
-    fn begin_turn(&mut self, by: TaskId, task: TaskId) {
-        if let Some(answer) = self.conversations.speaks(by, task) {
+    fn begin_turn(&mut self, by: TaskId, task: TaskId, at: Time) {
+        if let Some(answer) = self.conversations.speaks(by, task, at) {
             self.unknowns.inferred_answers += 1;
             self.recoveries[by.index()].push(Instruction::BeginTurn(answer));
         }
@@ -556,7 +556,7 @@ impl Recovery<'_> {
             // It may continue with any reply: its sleep follows from the turns of the replay.
             (Ending::Message(message), _) => {
                 self.close_burst(task, at);
-                self.conversations.woken(task, since, message);
+                self.conversations.woken(task, since, message, at);
                 return self.recoveries[task.index()].now_runnable(at);
             }
             // A wait of zero length would not be a wait.

@@ -5,6 +5,7 @@ use crate::clock::TickGrid;
 use crate::draft::Draft;
 use crate::participants::Participant;
 use crate::program::{Instruction, Op};
+use crate::read_together::divide_turns;
 use crate::recovered::{Found, Recovered};
 use crate::task_recovery::{Activity, TaskRecovery};
 use goodness_core::{Span, Start, TaskId, Time};
@@ -36,8 +37,11 @@ impl Recovery<'_> {
             let start = recovery.start.filter(|_| kept)?;
             Some(Draft { recorded: TaskId(index as u32), start, cpu: recovery.cpu, ops: recovery.ops })
         };
+        let mut drafts: Vec<Draft> = self.recoveries.into_iter().enumerate().zip(kept).filter_map(draft).collect();
+        let passed_over = divide_turns(&mut drafts, self.conversations.begun());
+        self.unknowns.inferred_answers = self.unknowns.inferred_answers.saturating_sub(passed_over);
         let found = Found {
-            drafts: self.recoveries.into_iter().enumerate().zip(kept).filter_map(draft).collect(),
+            drafts,
             waits: self.waits,
             holders: self.handoffs.holders,
             answers: self.conversations.len(),
