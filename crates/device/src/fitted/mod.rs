@@ -11,6 +11,7 @@
 pub mod closed_loop;
 mod file;
 pub mod fit;
+pub mod loads;
 
 pub use file::{is_file, read};
 
