@@ -37,7 +37,8 @@ fn a_disk_that_cannot_be_measured_is_refused_and_a_device_file_is_a_device() {
     let device = "sectors = 2097152\ndepth = 4\nsectors_max = 2560\nrotational = false\nvolatile_cache = false\n\
                 flush_ns = 0\n[read]\ndepths = [1]\ncommand_ns = [1000000]\n\
                 spread = [[1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000]]\n\
-                sequential = 1000\nsizes = [4096]\nlink_ns = [0]\n";
+                sequential = 1000\nsizes = [4096]\nlink_ns = [0]\n\
+                  link_spread = [1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000]\n";
     std::fs::write(here.path().join("disk.toml"), device).unwrap();
     let run = goodness(here.path(), &["run", "jobs.fio", "-p", "rr", "--device", "disk.toml", "--json"]);
     let report: serde_json::Value = serde_json::from_slice(&run.stdout).expect(&text(&run.stderr));

@@ -48,10 +48,10 @@ impl std::fmt::Display for Load {
         let what = match self.writes {
             0 => "reads".to_string(),
             100 => "writes".to_string(),
-            share => format!("reads, {share} % writes"),
+            share => format!("reads/{share} % writes"),
         };
         let sizes: Vec<String> = self.sizes.iter().map(|bytes| (bytes >> 10).to_string()).collect();
-        write!(f, "{place} {what}, {} KiB, {} in flight", sizes.join("/"), self.depth)
+        write!(f, "{place} {what} {} KiB × {}", sizes.join("/"), self.depth)
     }
 }
 
@@ -139,10 +139,11 @@ pub(super) mod tests {
         let read = Direction {
             depths: vec![1, 4, 16],
             command_ns: vec![40_000, 60_000, 160_000],
-            spread: vec![even; 3],
+            spread: vec![even.clone(); 3],
             sequential: 500,
             sizes: vec![4096, 262_144],
             link_ns: vec![4096, 262_144],
+            link_spread: even,
         };
         Model {
             sectors: 1 << 21,
@@ -173,6 +174,6 @@ pub(super) mod tests {
     #[test]
     fn a_load_says_what_it_does() {
         let mixed = Load { sizes: vec![4096, 32_768], depth: 6, is_sequential: false, writes: 30 };
-        assert_eq!(mixed.to_string(), "random reads, 30 % writes, 4/32 KiB, 6 in flight");
+        assert_eq!(mixed.to_string(), "random reads/30 % writes 4/32 KiB × 6");
     }
 }

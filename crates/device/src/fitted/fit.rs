@@ -153,6 +153,8 @@ impl<'a> Parts<'a> {
             sequential: 1000,
             sizes,
             link_ns,
+            // The deepest loop of the largest size keeps the link busy.
+            link_spread: spread(&self.links.last().unwrap_or(least).measured),
         })
     }
 
@@ -225,7 +227,8 @@ mod tests {
     fn planted() -> Model {
         let mut model = plain();
         let spread = vec![700, 720, 800, 830, 900, 960, 1040, 1150, 1300, 1900, 2600, 4000];
-        model.read.spread = vec![spread; 3];
+        model.read.spread = vec![spread.clone(); 3];
+        model.read.link_spread = spread.iter().map(|share| 1000 + (share / 4) - 250).collect();
         model.write = Some(Direction { command_ns: vec![20_000, 70_000, 300_000], ..model.read.clone() });
         model
     }

@@ -2,8 +2,8 @@
 //!
 //! A command passes two stages. In the first it takes the time that a command takes among so many, with the measured
 //! spread: command times by number in the stage say how much the device does at once. In the second it passes a link,
-//! one command after the other, in a time that depends on its size: bandwidth. Which times those are, [`fit`] finds
-//! from closed loops of one size and depth each.
+//! one command after the other, in a time that depends on its size: bandwidth. All that are in the device when the link
+//! slows down are late together. Which times those are, [`fit`] finds from closed loops of one size and depth each.
 //!
 //! Not modelled: where a request lies (apart from succession), a write cache that fills up, garbage collection,
 //! slowness that lasts. So it is no model of a rotating disk, and elevators that sort gain nothing on it.
@@ -37,8 +37,10 @@ pub struct Direction {
     pub sequential: u32,
     /// Sizes in bytes, ascending, for which the time on the link is known.
     pub sizes: Vec<u64>,
-    /// That time, in ns.
+    /// Mean of that time, in ns.
     pub link_ns: Vec<u64>,
+    /// Its spread, per mille of the mean, at [`SHARES`].
+    pub link_spread: Vec<u32>,
 }
 
 /// A device as it was measured: what is in its file.
@@ -76,6 +78,7 @@ impl Direction {
             (!self.spread.iter().all(spread_fits), "each list of spread needs 12 ascending numbers"),
             (self.sizes.is_empty() || !rises(&self.sizes), "sizes must ascend"),
             (self.link_ns.len() != self.sizes.len(), "link_ns needs one time for each of sizes"),
+            (!spread_fits(&self.link_spread), "link_spread needs 12 ascending numbers"),
         ];
         faults.iter().find(|(is_wrong, _)| *is_wrong).map_or(Ok(()), |(_, what)| Err((*what).into()))
     }
@@ -99,11 +102,7 @@ impl Direction {
 
     /// The factor per mille that a share of all commands stays below, among `count`.
     fn factor(&self, count: u32, share: u32) -> u64 {
-        let of = |spread: &[u32]| {
-            let at = SHARES.partition_point(|known| *known <= share).clamp(1, SHARES.len() - 1) - 1;
-            let (low, high) = (u64::from(spread[at]), u64::from(spread[at + 1]));
-            mixed(low, high, u64::from(share - SHARES[at]), u64::from(SHARES[at + 1] - SHARES[at]))
-        };
+        let of = |spread: &[u32]| below(spread, share);
         let last = self.depths.len() - 1;
         if count >= self.depths[last] {
             return of(&self.spread[last]);
@@ -122,6 +121,13 @@ impl Direction {
         let low = self.sizes[at];
         mixed(self.link_ns[at], self.link_ns[at + 1], bytes.max(low) - low, self.sizes[at + 1] - low)
     }
+}
+
+/// What a share of all stays below in a spread.
+fn below(spread: &[u32], share: u32) -> u64 {
+    let at = SHARES.partition_point(|known| *known <= share).clamp(1, SHARES.len() - 1) - 1;
+    let (low, high) = (u64::from(spread[at]), u64::from(spread[at + 1]));
+    mixed(low, high, u64::from(share - SHARES[at]), u64::from(SHARES[at + 1] - SHARES[at]))
 }
 
 /// From `low` to `high`, `part` of `whole` of the way.
@@ -168,7 +174,12 @@ pub struct Fitted {
     model: Model,
     /// Commands in the first stage.
     among: u32,
+    /// Commands in the device.
+    inside: u32,
     link_free: Time,
+    /// Speed of the link, and for how many more commands.
+    link_factor: u64,
+    link_left: u32,
     /// Ends of last read and write.
     ends: [u64; 2],
     begun: u64,
@@ -187,7 +198,10 @@ impl Fitted {
         Ok(Fitted {
             model,
             among: 0,
+            inside: 0,
             link_free: Time::ZERO,
+            link_factor: 0,
+            link_left: 0,
             ends: [u64::MAX; 2],
             begun: 0,
             due: BinaryHeap::new(),
@@ -204,12 +218,18 @@ impl Fitted {
             Operation::Discard => return (Span::ZERO, 0),
             Operation::Read | Operation::Write => {}
         }
-        let share = self.rng.below(u64::from(SHARES[SHARES.len() - 1])) as u32;
+        let shares = u64::from(SHARES[SHARES.len() - 1]);
+        let share = self.rng.below(shares) as u32;
         let times = self.model.direction(request.op);
+        if self.link_left == 0 {
+            self.link_factor = below(&times.link_spread, self.rng.below(shares) as u32);
+            self.link_left = self.inside;
+        }
+        self.link_left -= 1;
         let mean = times.command(self.among);
         let usual = if is_sequential { mean * u64::from(times.sequential) / 1000 } else { mean };
         let link = times.link(u64::from(request.sectors) * SECTOR_BYTES);
-        (Span(usual * times.factor(self.among, share) / 1000), link)
+        (Span(usual * times.factor(self.among, share) / 1000), link * self.link_factor / 1000)
     }
 
     fn push(&mut self, at: Time, id: RequestId, stage: Stage) {
@@ -232,7 +252,7 @@ impl Device for Fitted {
     }
 
     fn start(&mut self, now: Time, id: RequestId, request: &Request) {
-        self.among += 1;
+        (self.among, self.inside) = (self.among + 1, self.inside + 1);
         let (span, link_ns) = self.times(request);
         self.push(now + span, id, Stage::Command { link_ns });
     }
@@ -248,7 +268,10 @@ impl Device for Fitted {
             }
             self.due.pop();
             match stage {
-                Stage::Link => done.push(id),
+                Stage::Link => {
+                    self.inside -= 1;
+                    done.push(id);
+                }
                 Stage::Command { link_ns } => {
                     self.among -= 1;
                     self.link_free = self.link_free.max(at) + Span(link_ns);

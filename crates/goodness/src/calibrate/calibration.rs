@@ -31,7 +31,7 @@ impl Calibration {
     pub fn measured(
         path: Option<&Path>,
         with_writes: bool,
-        mut progress: impl FnMut(&'static str),
+        mut progress: impl FnMut(&'static str) + Send,
     ) -> Result<Calibration, Refusal> {
         match path {
             Some(path) => disk::measure(path, with_writes, || progress("measuring the disk")).map(Calibration::Disk),

@@ -35,7 +35,7 @@ pub fn steps(with_writes: bool) -> u64 {
 ///
 /// # Errors
 /// A path that cannot be measured, or the kernel's error.
-pub fn measure(path: &Path, with_writes: bool, progress: impl FnMut()) -> Result<Measured, Refusal> {
+pub fn measure(path: &Path, with_writes: bool, progress: impl FnMut() + Send) -> Result<Measured, Refusal> {
     let disk = Disk::open(path, with_writes).map_err(Refusal::usage)?;
     let facts = disk.facts;
     let fitted = seen(with_writes, facts.depth);
@@ -90,12 +90,12 @@ impl Measured {
     #[must_use]
     pub fn text(&self, width: u16) -> String {
         let mut table = table::new(width);
-        table.set_header(["load", "IOPS", "predicted", "off", "rounds", "p99 us", "predicted", "off"]);
+        table.set_header(["load × in flight", "IOPS", "predicted", "rounds", "p99 us", "predicted"]);
         for (title, rows) in [("Not fitted:", &self.unseen), ("Fitted:", &self.seen)] {
             table.add_row([title]);
             rows.iter().for_each(|row| drop(table.add_row(words(row))));
         }
-        table::align_right(&mut table, 1..8);
+        table::align_right(&mut table, 1..6);
         format!("{}\n\n{table}", self.verdict())
     }
 
@@ -127,17 +127,16 @@ fn percent(per_mille: i64) -> String {
     format!("{}{}.{} %", if per_mille < 0 { "-" } else { "+" }, per_mille.abs() / 10, per_mille.abs() % 10)
 }
 
-fn words(row: &Row) -> [String; 8] {
+/// Load, measured values, how far predictions are off, and how far half the span of the rounds is.
+fn words(row: &Row) -> [String; 6] {
     let (iops, p99) = row.off();
-    let us = |ns: u64| (ns / 1000).to_string();
+    let spread = (row.rounds.1 - row.rounds.0) * 50 / row.iops.1.max(1);
     [
         row.load.to_string(),
         row.iops.1.to_string(),
-        row.iops.0.to_string(),
         percent(iops),
-        format!("{}-{}", row.rounds.0, row.rounds.1),
-        us(row.p99_ns.1),
-        us(row.p99_ns.0),
+        format!("±{spread} %"),
+        (row.p99_ns.1 / 1000).to_string(),
         percent(p99),
     ]
 }
@@ -145,7 +144,7 @@ fn words(row: &Row) -> [String; 8] {
 /// Columns of a measured disk: schema `goodness.disk-loads/1`.
 pub const DISK_LOADS: &[Column] = &[
     MACHINE,
-    column("load", Text, "Commands, their sizes and their number in flight."),
+    column("load", Text, "Commands, their sizes, and their number in flight behind ×."),
     column("use", Text, "fitted: the device was fitted to it; unseen: it was not."),
     METRIC,
     UNIT,
