@@ -93,7 +93,7 @@ impl Measured {
         table.set_header(["load × in flight", "IOPS", "predicted", "rounds", "p99 us", "predicted"]);
         for (title, rows) in [("Not fitted:", &self.unseen), ("Fitted:", &self.seen)] {
             table.add_row([title]);
-            rows.iter().for_each(|row| drop(table.add_row(words(row))));
+            table.add_rows(rows.iter().map(words));
         }
         table::align_right(&mut table, 1..6);
         format!("{}\n\n{table}", self.verdict())
