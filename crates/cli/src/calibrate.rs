@@ -11,10 +11,9 @@ use std::path::PathBuf;
 
 /// Measure the scheduling costs of this machine, for --machine, or a disk, for --device.
 ///
-/// Measures switches, wake-ups and migrations of tasks, sleeps, caches, tick and topology. Needs no root and takes two
-/// or three seconds. The figures are medians. Other work makes them too high, so measure a quiet machine. Costs that
-/// cannot be measured are named and left out. See docs/machines.md. With --device, fits a device to a disk in 15 to 30
-/// seconds, and tries it on loads that it was not fitted to. See docs/devices.md.
+/// Measures switches, wake-ups and migrations of tasks, sleeps, caches, tick and topology, in three seconds and without
+/// root (docs/machines.md). Figures are medians; other work makes them too high. Costs that cannot be measured are left
+/// out. With --device: fits a device to a disk in 15 to 30 s and tries it on loads it was not fitted to (docs/devices.md).
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -51,17 +50,13 @@ impl Calibrate {
     pub fn run(&self) -> Result<u8, Failure> {
         self.quiet.begin();
         if let Some(path) = self.output.as_deref().filter(|path| path.extension().is_none_or(|end| end != "toml")) {
-            return Err(Failure::usage(format!(
-                "{0}: machine files are TOML; write --output {0}.toml",
-                path.display()
-            )));
+            let shown = path.display();
+            return Err(Failure::usage(format!("{shown}: machine files are TOML; write --output {shown}.toml")));
         }
         output::check_with(&[], &self.tables, &[(&self.output, "--output"), (&self.json, "--json")])?;
         let bar = progress::bar(Calibration::steps(self.device.is_some(), self.allow_writes), "measuring");
-        let found = Calibration::measured(self.device.as_deref(), self.allow_writes, |what| {
-            bar.set_message(what);
-            bar.inc(1);
-        });
+        let step = |what| bar.clone().with_message(what).inc(1);
+        let found = Calibration::measured(self.device.as_deref(), self.allow_writes, step);
         bar.finish_and_clear();
         let found = found?;
         let (file, option) = found.file();
