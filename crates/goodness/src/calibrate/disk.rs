@@ -72,8 +72,8 @@ impl Measured {
         let (iops, p99) = (percent(worst(|off| off.0)), percent(worst(|off| off.1)));
         let trust = if right == all { "Trusted" } else { "Untrusted" };
         format!(
-            "{trust}: IOPS and p99 are within {} % on {right} of {all} loads that the device was not fitted to (at most \
-             {iops} in IOPS, {p99} in p99).",
+            "{trust}: IOPS and p99 are within {} % on {right} of {all} loads that the device was not fitted to (at \
+             most {iops} in IOPS, {p99} in p99).",
             ACCEPTED / 10
         )
     }
