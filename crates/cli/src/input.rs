@@ -41,9 +41,9 @@ pub struct InputOptions {
     /// Policy that made the recording, if its kernel version does not determine it; elevator of a block trace.
     #[arg(long, value_name = "POLICY")]
     pub recorded_by: Option<String>,
-    /// Disk of a trace of block I/O or of fio jobs, with settings (`goodness list devices`). Default: the trace's own
-    /// service times, or sata-7200-4tb if it has none; nvme for fio.
-    #[arg(long, value_name = "DEVICE[:KEY=VAL,…]")]
+    /// Disk of a trace of block I/O or of fio jobs, with settings (`goodness list devices`), or a file of `calibrate
+    /// --device`. Default: the trace's own service times, or sata-7200-4tb if it has none; nvme for fio.
+    #[arg(long, value_name = "DEVICE[:KEY=VAL,…]|FILE.toml")]
     pub device: Option<String>,
     /// Events of a block I/O trace to replay: queue, arrivals at the block layer (default), or issue, requests that the
     /// recorded elevator issued to the device.

@@ -20,6 +20,7 @@ fn documents() -> Vec<(&'static str, Value)> {
     vec![
         of::<Vec<BenchRow>>("goodness.bench/1"),
         of::<calibrate::Document>("goodness.calibrate/1"),
+        of::<calibrate::disk::Document>("goodness.calibrate-disk/1"),
         of::<conform::Document>("goodness.conform/1"),
         of::<goodness_report::diff::Diff>("goodness.diff/1"),
         of::<goodness_race::examination::Document>("goodness.doctor/1"),
@@ -195,6 +196,7 @@ fn tables() -> Vec<(&'static str, &'static str, &'static [Column])> {
         ("goodness.tune-candidates/1", "tune; Python: `tune(…).candidates`", goodness_report::tune::CANDIDATES),
         ("goodness.bench-values/1", "bench", goodness_bench::long::VALUES),
         ("goodness.costs/1", "calibrate", calibrate::COSTS),
+        ("goodness.disk-loads/1", "calibrate --device", calibrate::disk::DISK_LOADS),
         ("goodness.why-links/1", "why; Python: `why(…).segments`", why::tables::LINKS),
         ("goodness.why-latencies/1", "Python: `why(…).latencies`", why::tables::LATENCIES),
         ("goodness.why-causes/1", "Python: `why(…).causes`", why::tables::CAUSES),

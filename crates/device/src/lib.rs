@@ -10,6 +10,7 @@
 
 mod dilated;
 mod femu;
+pub mod fitted;
 pub mod flash;
 pub mod hdd;
 mod null;
@@ -22,6 +23,7 @@ mod ssd;
 use hdd::presets;
 
 pub use dilated::Dilated;
+pub use fitted::Fitted;
 pub use flash::Flash;
 pub use hdd::Hdd;
 pub use null::Null;

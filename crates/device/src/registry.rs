@@ -1,6 +1,6 @@
-//! Devices by name: `NAME` or `NAME:KEY=VALUE,KEY=VALUE`.
+//! Devices by name: `NAME` or `NAME:KEY=VALUE,KEY=VALUE`; and by device file: `PATH.toml`.
 
-use crate::DEVICES;
+use crate::{DEVICES, Fitted, fitted};
 use goodness_core::spelling::suggest;
 use goodness_core::tunable::pairs;
 use goodness_core::{Device, Seed, Tunable, Tunables};
@@ -23,11 +23,16 @@ pub struct DeviceKind {
     pub make: Make,
 }
 
-/// The device named by `text`, with the settings after the name. `seed` drives its random choices.
+/// The device named by `text`, with the settings after the name, or that of a device file. `seed` drives its random
+/// choices.
 ///
 /// # Errors
-/// An unknown name or key (the nearest is named), or a value of the wrong kind or out of range, as a sentence.
+/// An unknown name or key (the nearest is named), or a value of the wrong kind or out of range, as a sentence. A device
+/// file that cannot be read.
 pub fn by_name(text: &str, seed: Seed) -> Result<Box<dyn Device>, String> {
+    if fitted::is_file(text) {
+        return Ok(Box::new(Fitted::new(fitted::read(text)?, seed)?));
+    }
     let (name, settings) = text.split_once(':').unwrap_or((text, ""));
     let kind = kind(name.trim())?;
     let settings = pairs(settings).map_err(|e| format!("device {}: {e}", kind.name))?;

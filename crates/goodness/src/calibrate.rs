@@ -1,4 +1,9 @@
-//! Writes measured scheduling costs as a machine file.
+//! Writes measured scheduling costs as a machine file, and a measured disk as a device file.
+
+mod calibration;
+pub mod disk;
+
+pub use calibration::Calibration;
 
 use crate::kernel::running_release;
 use crate::refusal::Refusal;

@@ -26,3 +26,22 @@ fn a_machine_file_that_would_not_be_known_as_one_is_refused() {
     refused(folder().path(), &["calibrate", "-o", "here.txt"], &["here.txt: machine files are TOML", "here.txt.toml"]);
     refused(folder().path(), &["calibrate", "-o", "missing/here.toml"], &["missing/here.toml cannot be written"]);
 }
+
+#[test]
+fn a_disk_that_cannot_be_measured_is_refused_and_a_device_file_is_a_device() {
+    let here = folder();
+    refused(here.path(), &["calibrate", "--device", "gone"], &["gone cannot be opened for direct I/O"]);
+    refused(here.path(), &["calibrate", "--allow-writes"], &["--device"]);
+    std::fs::write(here.path().join("jobs.fio"), "[a]\nrw=randread\ndirect=1\nsize=1m\n").unwrap();
+    refused(here.path(), &["run", "jobs.fio", "-p", "rr", "--device", "gone.toml"], &["gone.toml cannot be read"]);
+    let device = "sectors = 2097152\ndepth = 4\nsectors_max = 2560\nrotational = false\nvolatile_cache = false\n\
+                flush_ns = 0\n[read]\ndepths = [1]\ncommand_ns = [1000000]\n\
+                spread = [[1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000]]\n\
+                sequential = 1000\nsizes = [4096]\nlink_ns = [0]\n\
+                  link_spread = [1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000]\n";
+    std::fs::write(here.path().join("disk.toml"), device).unwrap();
+    let run = goodness(here.path(), &["run", "jobs.fio", "-p", "rr", "--device", "disk.toml", "--json"]);
+    let report: serde_json::Value = serde_json::from_slice(&run.stdout).expect(&text(&run.stderr));
+    let latency = &report["policies"][0]["metrics"]["io_latency_p50"]["value"];
+    assert!(latency.as_f64().is_some_and(|ns| (990_000.0..1_010_000.0).contains(&ns)), "{latency}");
+}

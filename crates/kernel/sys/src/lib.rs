@@ -1,5 +1,6 @@
 //! Linux system calls that the standard library lacks, behind safe functions, and processes with scheduling attributes.
 
+pub mod aio;
 pub mod cgroup;
 pub mod cpu_list;
 pub mod forked;

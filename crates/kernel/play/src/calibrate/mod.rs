@@ -5,6 +5,7 @@
 //! reason, never as 0. `docs/machines.md` explains each figure and its limits.
 
 mod caches;
+pub mod disk;
 mod sample;
 mod sleeping;
 mod switching;

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use goodness_core::{Rng, Seed};
 
+use goodness_sys::aio::{Piece, Ring};
+
 use super::DiskError;
-use super::aio::{Piece, Ring, now};
 
 /// I/O operation of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,7 +97,7 @@ impl Places {
         Places { order, next: 0, stride, first: 2 * u64::from(job.bytes) * number as u64, rng }
     }
 
-    fn piece(&mut self, slot: usize, what: What) -> Piece {
+    fn piece(&mut self, slot: usize, what: What, bytes: usize) -> Piece {
         let place = self.order[self.next];
         self.next = (self.next + 1) % self.order.len();
         let reads = match what {
@@ -104,14 +105,19 @@ impl Places {
             What::Writes => false,
             What::Both => self.rng.below(2) == 0,
         };
-        Piece { slot, reads, offset: self.first + u64::from(place) * self.stride }
+        Piece { slot, at: slot * bytes, bytes, reads, offset: self.first + u64::from(place) * self.stride }
     }
+}
+
+/// Time on the clock of the trace.
+fn now() -> Duration {
+    Duration::from_nanos(goodness_sys::monotonic_ns())
 }
 
 fn perform(device: &Path, job: &Job, mut places: Places, start: &Barrier) -> std::io::Result<Done> {
     let depth = job.depth as usize;
     let opened = OpenOptions::new().read(true).write(true).custom_flags(libc::O_DIRECT).open(device);
-    let ring = opened.and_then(|file| Ok((Ring::new(file.as_raw_fd(), depth, job.bytes as usize)?, file)));
+    let ring = opened.and_then(|file| Ok((Ring::new(file.as_raw_fd(), depth, depth * job.bytes as usize)?, file)));
     let pinned = job.cpu.map_or(Ok(()), |cpu| goodness_sys::pin(&[cpu]));
     // A job that fails still lets the others start.
     start.wait();
@@ -128,7 +134,7 @@ fn perform(device: &Path, job: &Job, mut places: Places, start: &Barrier) -> std
         while goes_on && free.len() as u64 >= batch {
             let count = batch.min(job.pieces - sent);
             pieces.clear();
-            pieces.extend(free.drain(..count as usize).map(|slot| places.piece(slot, job.what)));
+            pieces.extend(free.drain(..count as usize).map(|slot| places.piece(slot, job.what, job.bytes as usize)));
             let at = now();
             pieces.iter().for_each(|piece| sent_at[piece.slot] = at);
             ring.submit(&pieces)?;

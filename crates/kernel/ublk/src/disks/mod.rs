@@ -4,7 +4,6 @@
 //! No existing device is touched. The loop device, its file and its trace are removed however this process ends (see
 //! [`goodness_restore`]).
 
-mod aio;
 mod jobs;
 mod loop_disk;
 mod trace;

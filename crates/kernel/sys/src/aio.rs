@@ -1,7 +1,6 @@
 //! Asynchronous I/O (io_submit(2)), as much of it as a load needs.
 
 use std::io;
-use std::time::Duration;
 
 /// `struct iocb` of `linux/aio_abi.h`, little endian.
 #[repr(C)]
@@ -34,10 +33,9 @@ struct Completion {
 /// Buffer alignment required by direct I/O.
 const ALIGNMENT: usize = 4096;
 
-/// Slots for concurrent I/Os, each with its buffer.
+/// Slots for concurrent I/Os, and memory for their data.
 pub struct Ring {
     context: libc::c_ulong,
-    bytes: usize,
     memory: Vec<u8>,
     first: usize,
     file: i32,
@@ -51,14 +49,21 @@ pub struct Ring {
 pub struct Piece {
     /// Its slot.
     pub slot: usize,
+    /// Its first byte of the memory; aligned as direct I/O needs it.
+    pub at: usize,
+    /// Its length in bytes.
+    pub bytes: usize,
     /// True if it reads.
     pub reads: bool,
-    /// From which byte on.
+    /// From which byte of the file on.
     pub offset: u64,
 }
 
 impl Ring {
-    /// `depth` slots of `bytes` bytes for `file`.
+    /// `depth` slots for `file`, and `bytes` bytes of memory.
+    ///
+    /// # Errors
+    /// The error of io_setup(2).
     pub fn new(file: i32, depth: usize, bytes: usize) -> io::Result<Ring> {
         let mut context: libc::c_ulong = 0;
         // SAFETY: `context` is zero, as asked, and outlives the call.
@@ -66,11 +71,10 @@ impl Ring {
         if made < 0 {
             return Err(io::Error::last_os_error());
         }
-        let memory = vec![0u8; depth * bytes + ALIGNMENT];
+        let memory = vec![0u8; bytes + ALIGNMENT];
         let first = memory.as_ptr().align_offset(ALIGNMENT);
         Ok(Ring {
             context,
-            bytes,
             memory,
             first,
             file,
@@ -80,18 +84,29 @@ impl Ring {
         })
     }
 
+    /// The memory, between I/Os.
+    pub fn memory(&mut self) -> &mut [u8] {
+        &mut self.memory[self.first..]
+    }
+
     /// Submits `pieces` in one call, which plugs them together. Their slots must be free.
+    ///
+    /// # Errors
+    /// The error of io_submit(2).
+    ///
+    /// # Panics
+    /// A piece is outside of the memory.
     pub fn submit(&mut self, pieces: &[Piece]) -> io::Result<()> {
         self.pointers.clear();
         for piece in pieces {
-            let at = self.first + piece.slot * self.bytes;
-            assert!(at + self.bytes <= self.memory.len(), "slot {} does not exist", piece.slot);
+            let at = self.first + piece.at;
+            assert!(at + piece.bytes <= self.memory.len(), "{piece:?} is outside of the memory");
             self.commands[piece.slot] = Command {
                 data: piece.slot as u64,
                 opcode: u16::from(!piece.reads),
                 file: self.file as u32,
                 buffer: self.memory.as_mut_ptr().wrapping_add(at) as u64,
-                bytes: self.bytes as u64,
+                bytes: piece.bytes as u64,
                 offset: piece.offset as i64,
                 ..Command::default()
             };
@@ -112,6 +127,9 @@ impl Ring {
     }
 
     /// Waits for at least one completion and calls `done` with the slot of each.
+    ///
+    /// # Errors
+    /// The error of io_getevents(2) or of an I/O; one that ends early is an error, too.
     pub fn wait(&mut self, mut done: impl FnMut(usize)) -> io::Result<()> {
         let most = self.completions.len() as libc::c_long;
         let into = self.completions.as_mut_ptr();
@@ -124,11 +142,12 @@ impl Ring {
             return if why.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(why) };
         }
         for completion in &self.completions[..got as usize] {
-            if completion.result != self.bytes as i64 {
+            let slot = completion.data as usize;
+            if completion.result != self.commands[slot].bytes as i64 {
                 let code = i32::try_from(-completion.result).unwrap_or(libc::EIO);
                 return Err(io::Error::from_raw_os_error(if code > 0 { code } else { libc::EIO }));
             }
-            done(completion.data as usize);
+            done(slot);
         }
         Ok(())
     }
@@ -140,9 +159,4 @@ impl Drop for Ring {
         // SAFETY: the context is ours.
         unsafe { libc::syscall(libc::SYS_io_destroy, self.context) };
     }
-}
-
-/// Time on the clock of the trace.
-pub fn now() -> Duration {
-    Duration::from_nanos(goodness_sys::monotonic_ns())
 }
