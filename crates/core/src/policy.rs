@@ -5,6 +5,7 @@ use crate::effort::{Effort, EffortMeter};
 use crate::event::WakeSource;
 use crate::group::{GroupId, Groups};
 use crate::machine::{CpuId, Machine};
+use crate::placement::Placement;
 use crate::reason::{Reason, Standing, Why};
 use crate::task::{TaskId, TaskTable};
 use crate::time::{Span, Time};
@@ -158,6 +159,13 @@ pub trait CpuPolicy {
     fn why(&self, cx: &Context, cpu: CpuId, question: Why) -> Option<Reason> {
         let _ = (cx, cpu, question);
         None
+    }
+
+    /// Says by which rule `select_cpu` chose `cpu` for `task` just now, before the task is enqueued there. Called only
+    /// if somebody asks; no schedule depends on it. `None` if the policy does not tell.
+    fn why_placed(&self, cx: &Context, task: TaskId, cpu: CpuId, why: &Enqueue) -> Option<Placement> {
+        let _ = (cpu, why);
+        Placement::without_choice(cx, task)
     }
 
     /// The place of a runnable task in its queue, by the state after the last pick or enqueue there. Called only if
