@@ -159,7 +159,7 @@ mod tests {
             let text = wide(inputs);
             assert!(text.lines().all(|line| line.chars().count() <= 80), "{inputs} inputs: {text}");
             assert!(text.contains("−34…+3 %"), "{inputs} inputs: {text}");
-            assert!(text.contains("eevdf:kernel=6.18,\n") && text.contains("base_slice=700us"), "{text}");
+            assert!(text.contains("eevdf:kernel=6.18,") && text.contains("base_slice=700us"), "{text}");
             assert_eq!(text.matches("0.50× +").count(), inputs - 1, "{inputs} inputs: {text}");
         }
     }
