@@ -1,9 +1,5 @@
 //! Placements: the rule by which a policy chose a CPU for a task that became runnable, as data.
 
-use crate::machine::CpuId;
-use crate::policy::Context;
-use crate::task::TaskId;
-
 /// The rule by which a policy placed a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Placement {
@@ -39,13 +35,5 @@ impl Placement {
             Placement::NoneIdle => "none_idle",
             Placement::StaysWithParent => "stays_with_parent",
         }
-    }
-
-    /// What holds under every policy: [`Placement::OnlyCpu`] if the task may use one CPU of several.
-    #[must_use]
-    pub fn without_choice(cx: &Context, task: TaskId) -> Option<Placement> {
-        let has_several = cx.machine.cpu_count() > 1;
-        let allowed = |cpu: &CpuId| cx.tasks.may_run(task, *cpu);
-        (has_several && cx.machine.cpu_ids().filter(allowed).take(2).count() == 1).then_some(Placement::OnlyCpu)
     }
 }

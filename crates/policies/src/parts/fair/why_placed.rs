@@ -3,13 +3,13 @@
 use super::Stack;
 use super::order::Order;
 use super::reserved::is_fair;
-use goodness_core::policy::previous_cpu;
+use goodness_core::policy::{previous_cpu, without_choice};
 use goodness_core::{Context, CpuId, Enqueue, Level, Placement, TaskId};
 
 impl<O: Order> Stack<O> {
     /// Answers [`goodness_core::CpuPolicy::why_placed`]. Nothing has changed since the choice.
     pub(super) fn placement(&self, cx: &Context, task: TaskId, cpu: CpuId, why: &Enqueue) -> Option<Placement> {
-        if let Some(only) = Placement::without_choice(cx, task) {
+        if let Some(only) = without_choice(cx, task) {
             return Some(only);
         }
         let is_woken = matches!(why, Enqueue::Wakeup { .. });
