@@ -7,6 +7,7 @@
 
 mod draw;
 mod leads;
+mod placements;
 mod reasons;
 
 use draw::{draw_groups, draw_machine, draw_work};
@@ -14,6 +15,8 @@ use goodness_core::{Event, Machine, MadePolicy, Seed, Time};
 use goodness_observe::{Checkers, Ending, Subject};
 use goodness_sim::{End, Options, simulate_with};
 use reasons::Found;
+
+pub use reasons::Answers;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -76,12 +79,11 @@ impl Contract {
         }
     }
 
-    /// Asks the policy for its reasons in a run on this machine and work, and checks each. Returns the number of
-    /// answers: 0 for a policy that does not tell.
+    /// Asks the policy for its reasons in a run on this machine and work, and checks each.
     ///
     /// # Errors
     /// The first one that is wrong; a run that asking changed.
-    pub fn reasons(&self, make: &Make) -> Result<usize, Broken> {
+    pub fn reasons(&self, make: &Make) -> Result<Answers, Broken> {
         let broken = |what| Broken { on: *self, what };
         let found = Rc::new(RefCell::new(Found::default()));
         let asked =

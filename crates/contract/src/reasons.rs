@@ -2,17 +2,26 @@
 //! and with what it picks.
 
 use crate::leads::{Leads, are_of_one_weight};
+use crate::placements;
 use goodness_core::{Class, Context, Enqueue, MadePolicy, PerTask, Reason, Span, State, TaskId, Time};
-use goodness_observe::asked::{Asked, Asker, Decided, Did};
+use goodness_observe::asked::{Asked, Asker, Decided, Did, Placed};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+/// Numbers of answers that were checked; 0 for a policy that does not tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Answers {
+    /// Rules by which tasks wait.
+    pub rules: usize,
+    /// Rules by which tasks were placed.
+    pub placements: usize,
+}
+
 /// The findings of one run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Found {
-    /// Answers that were checked.
-    pub answers: usize,
+    pub answers: Answers,
     /// The first one that is wrong, in one sentence.
     pub wrong: Option<String>,
 }
@@ -57,6 +66,16 @@ impl Asker for Judge {
         let wrong = self.judge(decided).err();
         self.found.borrow_mut().wrong = wrong.map(|it| format!("at {}: {it}", decided.cx.now));
     }
+
+    fn placed(&mut self, placed: &Placed) {
+        let mut found = self.found.borrow_mut();
+        let Some(claim) = placed.rule().filter(|_| found.wrong.is_none()) else { return };
+        found.answers.placements += 1;
+        if !placements::agrees(placed, claim) {
+            let Placed { cx, task, cpu, why, .. } = *placed;
+            found.wrong = Some(format!("at {}: {claim:?} is claimed of {cpu:?} for {task:?}, {why:?}", cx.now));
+        }
+    }
 }
 
 impl Judge {
@@ -73,7 +92,7 @@ impl Judge {
         let cx = decided.cx;
         for waiting in decided.waiting.iter().filter(|it| **it != ahead && cx.tasks.state(**it) == State::Queued) {
             let Some(reason) = decided.why(*waiting) else { continue };
-            self.found.borrow_mut().answers += 1;
+            self.found.borrow_mut().answers.rules += 1;
             if !self.agrees(decided, [ahead, *waiting], reason) {
                 return Err(format!("{reason:?} is claimed of {ahead:?} ahead of {waiting:?}"));
             }

@@ -7,7 +7,8 @@ use std::cell::Cell;
 /// A policy that decides as another one, and tells other reasons.
 struct Liar {
     inner: Box<dyn CpuPolicy>,
-    lie: fn(&Context, Why, Option<Reason>) -> Option<Reason>,
+    lie: Lie,
+    misplaces: Misplaces,
     /// Idles at the next pick, because it was asked.
     is_startled: Cell<bool>,
     startles: bool,
@@ -60,16 +61,22 @@ impl CpuPolicy for Liar {
         self.is_startled.set(true);
         (self.lie)(cx, question, self.inner.why(cx, cpu, question))
     }
+
+    fn why_placed(&self, cx: &Context, task: TaskId, cpu: CpuId, why: &Enqueue) -> Option<Placement> {
+        (self.misplaces)(self.inner.why_placed(cx, task, cpu, why))
+    }
 }
 
 type Lie = fn(&Context, Why, Option<Reason>) -> Option<Reason>;
+type Misplaces = fn(Option<Placement>) -> Option<Placement>;
 
 /// The findings about `lie`, told by `policy`, in the first of twenty draws on one CPU.
 fn found(policy: &str, startles: bool, lie: Lie) -> Option<Broken> {
     let entry = goodness_policies::entry(policy).unwrap();
     let make = |machine: &Machine, seed: Seed| {
         let made = (entry.make)(machine, &[], seed).unwrap();
-        let policy = Liar { inner: made.policy, lie, startles, is_startled: Cell::new(false) };
+        let misplaces: Misplaces = |said| said;
+        let policy = Liar { inner: made.policy, lie, misplaces, startles, is_startled: Cell::new(false) };
         MadePolicy { policy: Box::new(policy), ..made }
     };
     (0..45).find_map(|seed| Contract { cpus: 1, seed, is_unequal: false }.reasons(&make).err())
@@ -133,4 +140,46 @@ fn each_wrong_reason_is_found() {
     }
     let startled = found("rr", true, |_, _, said| said).expect("asking changes its slices");
     assert!(startled.what.contains("decides otherwise"), "{startled}");
+}
+
+/// What is wrong with what a policy says of its placements, and how it says it.
+const MISPLACES: [(&str, Misplaces); 7] = [
+    ("says of every CPU that it idles", |said| said.map(|_| Placement::IdleCpu)),
+    ("says of idle CPUs that none idles", |said| match said? {
+        Placement::IdleCpu => Some(Placement::NoneIdle),
+        other => Some(other),
+    }),
+    ("says of idle CPUs that none idles around them", |said| match said? {
+        Placement::IdleCpu => Some(Placement::NoneIdleNear),
+        other => Some(other),
+    }),
+    ("says of idle CPUs that it searched in vain", |said| match said? {
+        Placement::IdleCpu => Some(Placement::SearchEnded { looked_at: 0 }),
+        other => Some(other),
+    }),
+    ("says that there was no choice", |said| said.map(|_| Placement::OnlyCpu)),
+    ("says of every task that it was still queued", |said| said.map(|_| Placement::StillQueued)),
+    ("says of every task that it stays with its parent", |said| said.map(|_| Placement::StaysWithParent)),
+];
+
+/// What is found about the placements of `eevdf` on eight CPUs, told by `misplaces`, and the number of those checked.
+fn misplaced(misplaces: Misplaces) -> Result<usize, Broken> {
+    let entry = goodness_policies::entry("eevdf").unwrap();
+    let make = |machine: &Machine, seed: Seed| {
+        let made = (entry.make)(machine, &[], seed).unwrap();
+        let (lie, is_startled): (Lie, _) = (|_, _, said| said, Cell::new(false));
+        let policy = Liar { inner: made.policy, lie, misplaces, startles: false, is_startled };
+        MadePolicy { policy: Box::new(policy), ..made }
+    };
+    (0..6).map(|seed| Ok(Contract { cpus: 8, seed, is_unequal: false }.reasons(&make)?.placements)).sum()
+}
+
+#[test]
+fn each_wrong_placement_is_found() {
+    let checked = misplaced(|said| said).expect("eevdf itself");
+    assert!(checked > 100, "{checked} placements were told");
+    for (what, misplaces) in MISPLACES {
+        let broken = misplaced(misplaces).err().unwrap_or_else(|| panic!("eevdf {what}, and nobody notices"));
+        assert!(broken.to_string().contains("is claimed of"), "{what}: {broken}");
+    }
 }

@@ -5,6 +5,7 @@ use crate::effort::{Effort, EffortMeter};
 use crate::event::WakeSource;
 use crate::group::{GroupId, Groups};
 use crate::machine::{CpuId, Machine};
+use crate::placement::Placement;
 use crate::reason::{Reason, Standing, Why};
 use crate::task::{TaskId, TaskTable};
 use crate::time::{Span, Time};
@@ -160,6 +161,13 @@ pub trait CpuPolicy {
         None
     }
 
+    /// Says by which rule `select_cpu` chose `cpu` for `task` just now, before the task is enqueued there. Called only
+    /// if somebody asks; no schedule depends on it. `None` if the policy does not tell.
+    fn why_placed(&self, cx: &Context, task: TaskId, cpu: CpuId, why: &Enqueue) -> Option<Placement> {
+        let _ = (cpu, why);
+        without_choice(cx, task)
+    }
+
     /// The place of a runnable task in its queue, by the state after the last pick or enqueue there. Called only if
     /// somebody asks. `None` for a policy without virtual deadlines, and for a task that does not compete by them.
     fn standing(&self, task: TaskId) -> Option<Standing> {
@@ -183,6 +191,14 @@ pub trait CpuPolicy {
         let _ = cx;
         Resched::Keep
     }
+}
+
+/// The placement of a task under every policy: [`Placement::OnlyCpu`] if it may use one CPU of several.
+#[must_use]
+pub fn without_choice(cx: &Context, task: TaskId) -> Option<Placement> {
+    let has_several = cx.machine.cpu_count() > 1;
+    let allowed = |cpu: &CpuId| cx.tasks.may_run(task, *cpu);
+    (has_several && cx.machine.cpu_ids().filter(allowed).take(2).count() == 1).then_some(Placement::OnlyCpu)
 }
 
 /// The CPU the task last ran on if its affinity allows it, else the first that it allows.

@@ -213,7 +213,8 @@ impl<'a> Plan<'a> {
         let contender = &self.contenders[index];
         let job = Job { contender, source: self.source, index: Some(index), replication: number, verifies: false };
         let Ready { machine, work, tasks, seed } = self.ready(&job)?;
-        let disks = simulation::disks(&work, contender.elevator.as_ref(), (&machine, seed), None);
+        let disks =
+            simulation::disks(&work, contender.elevator.as_ref(), (&machine, seed), beside.around_elevator.as_deref());
         let policy = simulation::surrounded(contender.policy.make(&machine, seed), beside.around);
         let end = last(&work);
         let pulse = |at| told(at, end);

@@ -1,8 +1,8 @@
 //! A policy around another one, which is asked for its rules after its decisions. It decides as the policy itself.
 
 use goodness_core::{
-    Context, CpuId, CpuPolicy, CpuStat, Dequeue, Enqueue, GroupId, Idle, MadePolicy, PerTask, Pick, Preemption, Pull,
-    Reason, Rejected, Resched, Span, Standing, Stop, TaskId, Time, Why,
+    Context, CpuId, CpuPolicy, CpuStat, Dequeue, Enqueue, GroupId, Idle, MadePolicy, PerTask, Pick, Placement,
+    Preemption, Pull, Reason, Rejected, Resched, Span, Standing, Stop, TaskId, Time, Why,
 };
 
 /// A verb that a policy just carried out.
@@ -63,10 +63,50 @@ impl Decided<'_> {
     }
 }
 
+/// The choice of a CPU for a task that becomes runnable, before it is queued there.
+pub struct Placed<'a> {
+    /// The view of the policy.
+    pub cx: &'a Context,
+    /// The task.
+    pub task: TaskId,
+    /// The CPU that the policy chose.
+    pub cpu: CpuId,
+    /// What makes it runnable.
+    pub why: &'a Enqueue,
+    running: &'a [Option<TaskId>],
+    waiting: &'a [Vec<TaskId>],
+    policy: &'a dyn CpuPolicy,
+}
+
+impl Placed<'_> {
+    /// The rule by which the policy chose the CPU; `None` if it does not tell.
+    #[must_use]
+    pub fn rule(&self) -> Option<Placement> {
+        self.policy.why_placed(self.cx, self.task, self.cpu, self.why)
+    }
+
+    /// The task that runs on `cpu`.
+    #[must_use]
+    pub fn running(&self, cpu: CpuId) -> Option<TaskId> {
+        self.running[cpu.index()]
+    }
+
+    /// True if no task runs or waits on `cpu`.
+    #[must_use]
+    pub fn is_idle(&self, cpu: CpuId) -> bool {
+        self.running(cpu).is_none() && self.waiting[cpu.index()].is_empty()
+    }
+}
+
 /// Asks a policy about its decisions.
 pub trait Asker {
     /// Called after each decision.
     fn ask(&mut self, decided: &Decided);
+
+    /// Called after each choice of a CPU.
+    fn placed(&mut self, placed: &Placed) {
+        let _ = placed;
+    }
 }
 
 /// A policy that is asked.
@@ -126,7 +166,10 @@ impl<A: Asker + 'static> CpuPolicy for Asked<A> {
     }
 
     fn select_cpu(&mut self, cx: &Context, task: TaskId, why: &Enqueue) -> CpuId {
-        self.policy.select_cpu(cx, task, why)
+        let cpu = self.policy.select_cpu(cx, task, why);
+        let (running, waiting) = (&self.running, &self.waiting);
+        self.asker.placed(&Placed { cx, task, cpu, why, running, waiting, policy: &*self.policy });
+        cpu
     }
 
     fn enqueue(&mut self, cx: &Context, cpu: CpuId, task: TaskId, why: Enqueue) -> Resched {
@@ -208,6 +251,10 @@ impl<A: Asker + 'static> CpuPolicy for Asked<A> {
 
     fn why(&self, cx: &Context, cpu: CpuId, question: Why) -> Option<Reason> {
         self.policy.why(cx, cpu, question)
+    }
+
+    fn why_placed(&self, cx: &Context, task: TaskId, cpu: CpuId, why: &Enqueue) -> Option<Placement> {
+        self.policy.why_placed(cx, task, cpu, why)
     }
 
     fn standing(&self, task: TaskId) -> Option<Standing> {

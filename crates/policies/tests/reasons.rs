@@ -13,7 +13,7 @@ fn every_policy_tells_its_rules_and_they_agree_with_what_it_does() {
             let checked = contract
                 .reasons(&|machine, seed| (policy.make)(machine, &[], seed).expect("the defaults are settings"));
             match checked {
-                Ok(number) => answers += number,
+                Ok(told) => answers += told.rules,
                 Err(broken) => wrong.push(format!("{} {broken}", about.name)),
             }
         }

@@ -1,6 +1,7 @@
 //! The rule by which a policy let a task wait, or an elevator a request, in words.
 
 mod of_elevator;
+mod of_placement;
 
 use crate::figure;
 use goodness_core::{Class, Reason, Span};

@@ -24,14 +24,27 @@ pub fn align_right(table: &mut Table, columns: impl IntoIterator<Item = usize>) 
 
 /// Keeps the cells of the columns listed on one line, up to `most` characters. Heads wrap.
 pub(crate) fn keep_whole(table: &mut Table, columns: &[usize], most: u16) {
-    for &index in columns {
-        let cells = table.row_iter().filter_map(|row| row.cell_iter().nth(index)).map(Cell::content);
-        let longest = cells.map(|cell| columns_of(&cell)).max().unwrap_or(0).min(most);
-        if let Some(column) = table.column_mut(index) {
-            let width = longest + column.padding_width();
-            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(width)));
-        }
+    columns.iter().for_each(|column| keep(table, *column, 0, most));
+}
+
+/// Likewise, and breaks their heads at blanks only.
+pub(crate) fn keep_whole_with_heads(table: &mut Table, columns: &[usize], most: u16) {
+    columns.iter().for_each(|column| keep(table, *column, head_word(table, *column), most));
+}
+
+fn keep(table: &mut Table, index: usize, least: u16, most: u16) {
+    let cells = table.row_iter().filter_map(|row| row.cell_iter().nth(index)).map(Cell::content);
+    let longest = cells.map(|cell| columns_of(&cell)).max().unwrap_or(0).max(least).min(most);
+    if let Some(column) = table.column_mut(index) {
+        let width = longest + column.padding_width();
+        column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(width)));
     }
+}
+
+/// Columns of the longest word of a head.
+fn head_word(table: &Table, index: usize) -> u16 {
+    let head = table.header().and_then(|row| row.cell_iter().nth(index)).map(Cell::content);
+    head.iter().flat_map(|it| it.split(' ')).map(columns_of).max().unwrap_or(0)
 }
 
 /// Columns of the longest line of a cell.
@@ -43,8 +56,11 @@ fn columns_of(cell: &str) -> u16 {
 /// or after a comma.
 pub(crate) fn add_settings(table: &mut Table, rows: Vec<Vec<String>>, width: u16) {
     let columns = 1..rows.iter().map(Vec::len).max().unwrap_or(1);
-    let longest = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|it| columns_of(it)).max();
-    let others: u16 = columns.filter_map(longest).map(|it| it + PADDING).sum();
+    let longest = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column)).map(|it| columns_of(it));
+        cells.max().unwrap_or(0).max(head_word(table, column))
+    };
+    let others: u16 = columns.map(longest).map(|it| it + PADDING).sum();
     let most = width.saturating_sub(others + PADDING).clamp(width / 4, width * 2 / 5);
     for mut row in rows {
         row[0] = folded(&row[0], most);
@@ -54,7 +70,7 @@ pub(crate) fn add_settings(table: &mut Table, rows: Vec<Vec<String>>, width: u16
 }
 
 /// `text` in lines of `most` columns, broken at blanks and after commas. A longer part has a line of its own.
-fn folded(text: &str, most: u16) -> String {
+pub(crate) fn folded(text: &str, most: u16) -> String {
     let mut lines = vec![String::new()];
     for part in text.split_inclusive([' ', ',']) {
         let line = lines.last_mut().expect("there is always a line");
@@ -112,5 +128,20 @@ mod tests {
             assert!(text.lines().any(|it| it.trim_start().starts_with(line)), "{text}");
         }
         assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
+    }
+
+    #[test]
+    fn a_head_wraps_at_blanks_and_no_figure_is_broken() {
+        let mut table = new(80);
+        table.set_header(["setting", "p99 read latency", "ratio, 95 % interval", "result", "iops >= -20%"]);
+        let setting = "eevdf+mq-deadline:fifo_batch=2,writes_starved=15";
+        let row = [setting, "101 ms", "0.69× 0.65…0.72", "better", "kept"].map(String::from).to_vec();
+        add_settings(&mut table, vec![row], 80);
+        keep_whole_with_heads(&mut table, &[1, 2, 3], 26);
+        let text = trimmed(&table);
+        for whole in ["latency", "interval", "0.69× 0.65…0.72", "fifo_batch=2,", "writes_starved=15", "-20%"] {
+            assert!(text.contains(whole), "{whole}: {text}");
+        }
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
 }

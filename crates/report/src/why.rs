@@ -170,6 +170,9 @@ pub struct Link {
     pub culprit: Option<Who>,
     /// The rule of the policy.
     pub rule: Option<Rule>,
+    /// The rule by which the policy placed the task on this CPU, where its wait there begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placed: Option<Rule>,
     /// The lock for which a task slept meanwhile; the task on which the latency depended kept it from going on.
     pub lock: Option<Held>,
     /// Requests that the disk served meanwhile, and how many of them were writes.

@@ -3,7 +3,7 @@
 //! Two runs are compared while they run. Each sends its decisions in batches through a bounded channel, so that memory
 //! does not grow with the length of the runs.
 
-use goodness_core::{CpuId, DiskId, Event, IoStage, Observer, Off, TaskId, Time};
+use goodness_core::{CpuId, DiskId, Event, IoStage, Observer, Off, Operation, TaskId, Time};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 /// Decisions sent at a time.
@@ -32,7 +32,7 @@ pub(crate) enum Choice {
     /// A waiting task was moved to this CPU.
     Moved(CpuId),
     /// A request was given to the disk.
-    Issued { sector: u64, sectors: u32 },
+    Issued { op: Operation, sector: u64, sectors: u32 },
 }
 
 /// One decision.
@@ -60,7 +60,7 @@ impl Decisions {
             Event::Wakeup { task, cpu, .. } => (Track::Task(task), Choice::Placed(cpu)),
             Event::Migrate { task, to, .. } => (Track::Task(task), Choice::Moved(to)),
             Event::Io(io) if io.stage == IoStage::Issued => {
-                (Track::Disk(io.disk), Choice::Issued { sector: io.sector, sectors: io.sectors })
+                (Track::Disk(io.disk), Choice::Issued { op: io.op, sector: io.sector, sectors: io.sectors })
             }
             Event::Overhead { span, .. } => {
                 self.overhead += span.0;

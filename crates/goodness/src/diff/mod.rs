@@ -2,6 +2,10 @@
 
 mod asked;
 mod decisions;
+mod disk_question;
+mod disk_queues;
+#[cfg(test)]
+mod disk_tests;
 mod first;
 mod judge;
 pub(crate) mod parting;

@@ -1,14 +1,17 @@
 //! The first decision that differs, in words, with the queue as each side saw it.
 
 use super::decisions::{Choice, Track, channel};
+use super::disk_question::{Answer, DiskQuestion};
+use super::disk_queues;
 use super::first::{self, Parting};
 use super::question::Question;
 use super::scene::{Moment, Scene, left};
 use crate::refusal::Refusal;
 use crate::run::Named;
 use crate::simulation::{Around, Beside};
-use goodness_core::{CpuId, Reason, TaskId, Time};
-use goodness_report::diff::{self as model, FirstDifference, Queued, TaskName};
+use crate::storage::AroundElevator;
+use goodness_core::{CpuId, DiskId, Operation, Reason, Submitter, TaskId, Time};
+use goodness_report::diff::{self as model, FirstDifference, Queued, QueuedRequest, TaskName};
 use goodness_report::figure;
 use goodness_report::rule::Rule;
 use std::thread;
@@ -51,15 +54,19 @@ pub(crate) fn told(parting: &Parting, cpus: usize, rerun: &impl Rerun) -> Result
         let question = Question::of(parting, index);
         let waiting = question.as_ref().map(|it| (it.waiting, it.answer.clone()));
         let around = question.map(|it| -> Around { Box::new(move |made| it.to(made, cpus)) });
-        let tasks = rerun(index, Beside { observer: Some(&mut scene), around, ..Beside::default() })?;
+        let of_disk = DiskQuestion::of(parting, index);
+        let around_elevator =
+            of_disk.clone().map(|it| -> Box<AroundElevator> { Box::new(move |disk, made| it.to(disk, made)) });
+        let tasks = rerun(index, Beside { observer: Some(&mut scene), around, around_elevator })?;
         let rule = waiting.and_then(|(task, answer)| Some((answer.get()?, task)));
-        Ok(Told { scene, tasks, at: parting.at, choice: own.map(|it| it.decision.choice), rule })
+        let io_rule = of_disk.and_then(|it| it.answer());
+        Ok(Told { scene, tasks, at: parting.at, choice: own.map(|it| it.decision.choice), rule, io_rule })
     };
     let (a, b) = (side(0)?, side(1)?);
     let told = |it: &Told| match parting.track {
         Track::Cpu(cpu) => it.pick(cpu),
         Track::Task(task) => it.placement(task),
-        Track::Disk(_) => it.dispatch(),
+        Track::Disk(disk) => it.dispatch(disk),
     };
     Ok(FirstDifference {
         replication: 0,
@@ -90,6 +97,8 @@ struct Told {
     choice: Option<Choice>,
     /// The rule by which its choice is ahead of the other side's, which waits.
     rule: Option<(Reason, TaskId)>,
+    /// Likewise of an elevator.
+    io_rule: Option<Answer>,
 }
 
 impl Told {
@@ -150,12 +159,42 @@ impl Told {
         self.seen(self.cpu_of(task), did)
     }
 
-    fn dispatch(&self) -> model::Choice {
+    /// What `disk` is given.
+    fn dispatch(&self, disk: DiskId) -> model::Choice {
+        let waiting = self.scene.disks().waiting(disk);
         let did = match self.choice {
-            Some(Choice::Issued { sector, sectors }) => format!("issues {sectors} sectors from {sector}"),
+            Some(Choice::Issued { op, sector, sectors }) => {
+                let it = waiting.iter().find(|it| (it.op, it.sector) == (op, sector));
+                let by = it.and_then(|it| self.submitter(it.by)).map(|it| format!(" by {} {}", it.name, it.id));
+                let of =
+                    if op == Operation::Flush { String::new() } else { format!(" of {sectors} sectors from {sector}") };
+                format!("issues a {}{of}{}", op.name(), by.unwrap_or_default())
+            }
             _ => "issues nothing".into(),
         };
-        self.seen(None, did)
+        let queued = |it: &disk_queues::Waiting| QueuedRequest {
+            operation: it.op.name().into(),
+            sector: it.sector,
+            sectors: it.sectors,
+            by: self.submitter(it.by),
+            waited_ns: self.at.0.saturating_sub(it.since.0),
+        };
+        let name = |by| self.submitter(by).map_or("the kernel".into(), |it| format!("{} {}", it.name, it.id));
+        let rule = self.io_rule.map(|answer| match answer {
+            Answer::Rule(reason, it) => Rule::of_elevator_over(reason, &called(it.op, it.sector), name),
+            Answer::NotThere(it) => Rule::not_there(&called(it.op, it.sector)),
+        });
+        model::Choice {
+            requests: waiting.iter().map(queued).collect(),
+            in_flight: Some(self.scene.disks().in_flight(disk)),
+            rule,
+            ..self.seen(None, did)
+        }
+    }
+
+    /// The task behind a request; `None` for the kernel's own, and for a task that was forked.
+    fn submitter(&self, by: Submitter) -> Option<TaskName> {
+        self.has(TaskId(by.0)).then(|| self.name(TaskId(by.0)))
     }
 
     /// The run queue of `cpu` as it was.
@@ -177,6 +216,13 @@ impl Told {
             queue: cpu.map(|cpu| self.scene.queue(cpu)).unwrap_or_default().into_iter().map(queued).collect(),
             schedule: self.scene.slices().map(slice).collect(),
             rule: None,
+            requests: Vec::new(),
+            in_flight: None,
         }
     }
+}
+
+/// A request in a sentence.
+fn called(op: Operation, sector: u64) -> String {
+    format!("the {} at {sector}", op.name())
 }

@@ -1,6 +1,7 @@
 //! The run queues of a run just before one of its decisions, and the slices around it.
 
 use super::decisions::{Decision, Decisions};
+use super::disk_queues::DiskQueues;
 use goodness_core::{CpuId, Event, Observer, Off, PerTask, TaskId, Time};
 use std::collections::VecDeque;
 
@@ -28,6 +29,7 @@ pub(super) struct Scene {
     /// Of each waiting task its CPU, since when, and its place in the order of arrival.
     waiting: PerTask<Option<Waiting>>,
     arrivals: u64,
+    disks: DiskQueues,
 }
 
 /// Slices around the moment.
@@ -73,6 +75,7 @@ impl Scene {
             slices: Slices { open: vec![None; cpus], kept: VecDeque::new(), after: 0 },
             waiting: PerTask::default(),
             arrivals: 0,
+            disks: DiskQueues::default(),
         }
     }
 
@@ -101,6 +104,11 @@ impl Scene {
         let mut queue: Vec<(TaskId, Waiting)> = waiting.filter(|(_, it)| it.cpu == cpu).collect();
         queue.sort_by_key(|(_, it)| it.arrival);
         queue.into_iter().map(|(task, it)| (task, it.since)).collect()
+    }
+
+    /// The requests that waited for disks.
+    pub(super) fn disks(&self) -> &DiskQueues {
+        &self.disks
     }
 
     fn is_at(&self, at: Time, decision: Option<&Decision>) -> bool {
@@ -132,8 +140,9 @@ impl Scene {
                     *self.waiting.admit(task) = None;
                 }
             }
+            Event::Io(io) => self.disks.apply(at, &io),
             Event::Fork { .. } | Event::Overhead { .. } | Event::Exit { .. } => {}
-            Event::Served { .. } | Event::Io(_) | Event::Contended { .. } => {}
+            Event::Served { .. } | Event::Contended { .. } => {}
         }
     }
 }

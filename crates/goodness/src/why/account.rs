@@ -262,6 +262,7 @@ impl Account<'_> {
             cause: blamed.name().into(),
             culprit,
             rule: segment.rule.map(|it| self.rule(it, Some(segment.task))),
+            placed: segment.placed.map(Rule::from),
             lock: segment.lock.map(|held| Held {
                 name: self.names.lock(held.lock).into(),
                 waiter: self.names.who(held.waiter),

@@ -4,6 +4,7 @@
 mod account;
 mod check;
 mod names;
+mod placements;
 mod profile;
 mod recorded;
 mod rules;

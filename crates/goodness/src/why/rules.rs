@@ -1,7 +1,8 @@
 //! The rules of a policy and of elevators, which are asked why tasks and requests wait.
 
+use super::placements::Placements;
 use goodness_core::{DiskId, IoReason, RequestId, Span, State, TaskId, Time};
-use goodness_observe::asked::{Asker, Decided};
+use goodness_observe::asked::{Asker, Decided, Placed};
 use goodness_observe::asked_elevator::{AskerIo, DecidedIo, DidIo};
 use goodness_observe::blame::{Cause, Segment, ServedFirst, Told};
 use std::collections::{BTreeMap, VecDeque};
@@ -40,6 +41,7 @@ pub(super) struct Rulings(Arc<Mutex<Said>>);
 #[derive(Default)]
 struct Said {
     by_whom: BTreeMap<Whom, VecDeque<Ruling>>,
+    placements: Placements,
     /// Time up to which latencies were explained; the run is ahead of its observers.
     explained: Time,
 }
@@ -78,6 +80,14 @@ impl Rulings {
         }
     }
 
+    /// Notes where a task was placed, and by which rule.
+    fn note_placement(&self, placed: &Placed, keep: Span) {
+        let Some(rule) = placed.rule() else { return };
+        let mut said = self.said();
+        let explained = said.explained;
+        said.placements.note((placed.cx.now, placed.task, placed.cpu), rule, (explained, keep));
+    }
+
     /// Puts the rules into `segments`, and cuts those of waits for a CPU where a rule changes.
     pub fn attach(&self, segments: &mut Vec<Segment>) {
         let said = self.said();
@@ -97,6 +107,7 @@ impl Rulings {
                 None => ruled.push(segment),
             }
         }
+        said.placements.attach(&mut ruled);
         *segments = ruled;
     }
 }
@@ -195,6 +206,12 @@ impl Asker for AskRules {
             self.rulings.note(Whom::Task(*task), ruling, self.windows.keep);
         }
     }
+
+    fn placed(&mut self, placed: &Placed) {
+        if self.windows.contain(placed.cx.now) {
+            self.rulings.note_placement(placed, self.windows.keep);
+        }
+    }
 }
 
 /// Asks why requests of a disk wait, in the windows.
@@ -249,7 +266,8 @@ mod tests {
         }
         let cause = Cause::DiskQueue(ServedFirst { disk, request, requests: 1, writes: 0, most: None });
         let (from, span) = (Time(from), Span(to - from));
-        let mut segments = vec![Segment { task: TaskId(0), cpu: CpuId(0), from, span, cause, rule: None, lock: None }];
+        let (task, cpu) = (TaskId(0), CpuId(0));
+        let mut segments = vec![Segment { task, cpu, from, span, cause, rule: None, placed: None, lock: None }];
         rulings.attach(&mut segments);
         segments[0].rule.map(Told::name)
     }

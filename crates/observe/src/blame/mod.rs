@@ -20,8 +20,8 @@ use crate::subject::Subject;
 use crate::tracker::Tracker;
 use disks::Disks;
 use goodness_core::{
-    CpuId, CpuSet, Event, IoEvent, IoReason, IoStage, LockId, Observer, Off, Overhead, Reason, Span, State, TaskId,
-    Time,
+    CpuId, CpuSet, Event, IoEvent, IoReason, IoStage, LockId, Observer, Off, Overhead, Placement, Reason, Span, State,
+    TaskId, Time,
 };
 use std::collections::BTreeMap;
 use trail::{Trail, What};
@@ -154,6 +154,8 @@ pub struct Segment {
     pub cause: Cause,
     /// The rule by which the policy or an elevator let it wait, if it told.
     pub rule: Option<Told>,
+    /// The rule by which the policy placed the task on this CPU, where the wait that begins here is told.
+    pub placed: Option<Placement>,
     /// The lock for which a task on the path sleeps meanwhile; of several the one nearest to the cause.
     pub lock: Option<Held>,
 }

@@ -235,7 +235,8 @@ fn on_disk(io: IoTimes, (from, to): (Time, Time)) -> Vec<Piece<Cause>> {
 }
 
 fn segment(task: TaskId, cpu: CpuId, piece: &Piece<Cause>) -> Segment {
-    Segment { task, cpu, from: piece.from, span: piece.to.since(piece.from), cause: piece.is, rule: None, lock: None }
+    let (from, span) = (piece.from, piece.to.since(piece.from));
+    Segment { task, cpu, from, span, cause: piece.is, rule: None, placed: None, lock: None }
 }
 
 /// Segments of one cause that follow each other are one.

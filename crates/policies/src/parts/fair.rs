@@ -19,12 +19,13 @@ mod urgent;
 mod wakeup;
 pub(crate) mod weight;
 mod why;
+mod why_placed;
 
 use crate::parts::realtime::{FairServer, Members, Realtime};
 use balance::Balancer;
 use goodness_core::{
-    About, Context, CpuId, CpuPolicy, CpuStat, Dequeue, Enqueue, GroupId, Idle, Machine, PerTask, Pick, Preemption,
-    Pull, Reason, Registered, Rejected, Resched, Seed, Span, Standing, Stop, TaskId, Time, Why,
+    About, Context, CpuId, CpuPolicy, CpuStat, Dequeue, Enqueue, GroupId, Idle, Machine, PerTask, Pick, Placement,
+    Preemption, Pull, Reason, Registered, Rejected, Resched, Seed, Span, Standing, Stop, TaskId, Time, Why,
 };
 use groups::Hierarchy;
 use load::Loads;
@@ -181,12 +182,6 @@ impl<O: Order> Stack<O> {
     fn tasks(&self, cpu: CpuId) -> u32 {
         let it = &self.cpus[cpu.index()];
         self.order.queued(cpu) + it.realtime.queued() as u32 + u32::from(it.runs_above_fair())
-    }
-
-    /// True if `cpu` has SCHED_IDLE tasks, and no others.
-    fn has_only_background(&self, cpu: CpuId) -> bool {
-        let background = self.loads.background(cpu);
-        background > 0 && background == self.tasks(cpu)
     }
 
     /// Records the number of tasks on `cpu` after a change.
@@ -539,6 +534,10 @@ impl<O: Order> CpuPolicy for Stack<O> {
 
     fn why(&self, cx: &Context, cpu: CpuId, question: Why) -> Option<Reason> {
         self.rule(cx, cpu, question)
+    }
+
+    fn why_placed(&self, cx: &Context, task: TaskId, cpu: CpuId, why: &Enqueue) -> Option<Placement> {
+        self.placement(cx, task, cpu, why)
     }
 
     fn standing(&self, task: TaskId) -> Option<Standing> {

@@ -10,7 +10,7 @@ pub mod table;
 pub mod text;
 
 pub use model::{
-    Choice, Diff, Difference, Finding, FirstDifference, Gate, Kind, Outcome, Queued, SCHEMA, Side, Slice,
-    TaskDifference, TaskName, Verdict,
+    Choice, Diff, Difference, Finding, FirstDifference, Gate, Kind, Outcome, Queued, QueuedRequest, SCHEMA, Side,
+    Slice, TaskDifference, TaskName, Verdict,
 };
 pub use sentence::{change, headline};

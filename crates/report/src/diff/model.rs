@@ -112,10 +112,16 @@ pub struct Choice {
     pub queue: Vec<Queued>,
     /// Slices around the decision, by end: some before it, some after.
     pub schedule: Vec<Slice>,
-    /// The rule by which the policy has this task ahead of the one that the other side chose; `None` if that one does
-    /// not wait here, or the policy does not tell.
+    /// The rule by which the policy or the elevator has its choice ahead of the one of the other side, or holds that
+    /// one back; `None` if that one does not wait here, or the rule is not told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<Rule>,
+    /// Requests that waited for the disk, in order of arrival.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<QueuedRequest>,
+    /// Requests that the disk had and had not completed; `None` for a CPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_flight: Option<u32>,
 }
 
 /// A task by name and number.
@@ -151,6 +157,22 @@ pub struct Queued {
     #[serde(flatten)]
     pub task: TaskName,
     /// Time since it became runnable or left the CPU, in ns.
+    pub waited_ns: u64,
+}
+
+/// A request that waits for a disk.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct QueuedRequest {
+    /// `read`, `write`, `discard` or `flush`.
+    pub operation: String,
+    /// First sector.
+    pub sector: u64,
+    /// Number of sectors.
+    pub sectors: u32,
+    /// The first submitter; `None` for the kernel, which writes back pages.
+    pub by: Option<TaskName>,
+    /// Time since it became a request, in ns.
     pub waited_ns: u64,
 }
 

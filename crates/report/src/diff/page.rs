@@ -1,7 +1,7 @@
 //! A comparison as one self-contained page: the answer, the decision, both schedules, then the tables.
 
-use super::sentence::{change, headline, judged, task};
-use super::{Choice, Diff, Difference, FirstDifference, Outcome, Queued, picture};
+use super::sentence::{change, headline, judged, request, task};
+use super::{Choice, Diff, Difference, FirstDifference, Outcome, Queued, QueuedRequest, picture};
 use crate::figure;
 use crate::shell::Cell;
 use crate::shell::{self, Mood, Shell};
@@ -49,18 +49,25 @@ fn gates(diff: &Diff) -> String {
 
 fn decision(diff: &Diff, first: &FirstDifference) -> String {
     let (number, at) = (first.replication + 1, figure::time(Some(first.at_ns)));
-    let place = first.cpu.map(|cpu| format!(", CPU {cpu}")).unwrap_or_default();
+    let (place, before) = match (first.cpu, first.disk) {
+        (_, Some(disk)) => (format!(", disk {disk}"), "at the disk"),
+        (Some(cpu), _) => (format!(", CPU {cpu}"), "running before"),
+        (None, None) => (String::new(), "running before"),
+    };
     let row = |name: &str, label: &str, it: &Choice| {
-        let waits = |it: &Queued| format!("{} ({})", task(&it.task), figure::time(Some(it.waited_ns)));
-        let queue: Vec<String> = it.queue.iter().map(waits).collect();
+        let since = |who: String, span: u64| format!("{who} ({})", figure::time(Some(span)));
+        let tasks = it.queue.iter().map(|it: &Queued| since(task(&it.task), it.waited_ns));
+        let requests = it.requests.iter().map(|it: &QueuedRequest| since(request(it), it.waited_ns));
+        let queue: Vec<String> = tasks.chain(requests).collect();
         let running = it.running.as_ref().map_or("idle".into(), task);
+        let now = it.in_flight.map_or(running, |count| count.to_string());
         let rule = it.rule.as_ref().map(|rule| format!(", because {}", rule.said)).unwrap_or_default();
         let queue = if queue.is_empty() { "nobody".into() } else { queue.join(", ") };
-        [format!("{name} {label}"), format!("{}{rule}", it.did), running, queue].map(|it| Cell::text(&it)).to_vec()
+        [format!("{name} {label}"), format!("{}{rule}", it.did), now, queue].map(|it| Cell::text(&it)).to_vec()
     };
     let caption = format!("{at} into run {number} (seed {}){place}", first.seed);
     let rows = [row("A", &diff.a.label, &first.a), row("B", &diff.b.label, &first.b)];
-    shell::table(&caption, &["side", "did", "running before", "waiting, since"], &rows)
+    shell::table(&caption, &["side", "did", before, "waiting, since"], &rows)
 }
 
 fn metrics(diff: &Diff, page: &mut Shell) {

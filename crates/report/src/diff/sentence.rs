@@ -1,6 +1,6 @@
 //! Differences in words.
 
-use super::{Diff, Difference, Finding, FirstDifference, Kind, TaskName, Verdict};
+use super::{Diff, Difference, Finding, FirstDifference, Kind, QueuedRequest, TaskName, Verdict};
 use crate::change::change_within;
 use crate::figure;
 use crate::model::Better;
@@ -34,6 +34,12 @@ pub(super) fn judged(it: &Difference) -> &'static str {
 /// A task for text.
 pub(super) fn task(it: &TaskName) -> String {
     if it.id == 0 { figure::name(&it.name) } else { format!("{} {}", figure::name(&it.name), it.id) }
+}
+
+/// A waiting request for text.
+pub(super) fn request(it: &QueuedRequest) -> String {
+    let by = it.by.as_ref().map(|by| format!(" by {}", task(by))).unwrap_or_default();
+    format!("{} at {}{by}", it.operation, it.sector)
 }
 
 /// The answer in a sentence or two.

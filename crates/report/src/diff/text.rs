@@ -1,7 +1,7 @@
 //! A comparison for the terminal: the answer, the first decision that differs, then what follows.
 
-use super::sentence::{change, headline, judged, task};
-use super::{Choice, Diff, Difference, Finding, FirstDifference, Kind, Queued, TaskDifference};
+use super::sentence::{change, headline, judged, request, task};
+use super::{Choice, Diff, Difference, Finding, FirstDifference, Kind, Queued, QueuedRequest, TaskDifference};
 use crate::figure::{self, printable};
 use crate::model::Better;
 use crate::table::{self, trimmed, wrapped};
@@ -70,20 +70,28 @@ impl Page<'_> {
 
     /// What a side saw at its decision.
     fn queue(&self, first: &FirstDifference, choice: &Choice) -> String {
-        if first.disk.is_some() {
-            return "the disk's queue is not shown".into();
-        }
-        let running = choice.running.as_ref().map_or("idle".into(), |it| format!("{} running", task(it)));
-        let shown = if self.verbose { usize::MAX } else { QUEUE_SHOWN };
-        let waits = |it: &Queued| format!("{} (waited {})", task(&it.task), figure::time(Some(it.waited_ns)));
-        let mut parts: Vec<String> = choice.queue.iter().take(shown).map(waits).collect();
+        let waited = |who: String, span: u64| format!("{who} (waited {})", figure::time(Some(span)));
+        let (now, none, waiting): (String, &str, Vec<String>) = match first.disk {
+            Some(_) => {
+                let waits = |it: &QueuedRequest| waited(request(it), it.waited_ns);
+                let now = format!("{} at the disk", choice.in_flight.unwrap_or_default());
+                (now, "no request waiting", choice.requests.iter().map(waits).collect())
+            }
+            None => {
+                let waits = |it: &Queued| waited(task(&it.task), it.waited_ns);
+                let now = choice.running.as_ref().map_or("idle".into(), |it| format!("{} running", task(it)));
+                (now, "nobody waiting", choice.queue.iter().map(waits).collect())
+            }
+        };
+        let shown = if self.verbose { waiting.len() } else { QUEUE_SHOWN.min(waiting.len()) };
+        let mut parts = waiting[..shown].to_vec();
         if parts.is_empty() {
-            parts.push("nobody waiting".into());
+            parts.push(none.into());
         }
-        if choice.queue.len() > shown {
-            parts.push(format!("{} more", choice.queue.len() - shown));
+        if shown < waiting.len() {
+            parts.push(format!("{} more", waiting.len() - shown));
         }
-        format!("{running}; {}", parts.join(", "))
+        format!("{now}; {}", parts.join(", "))
     }
 
     fn metrics(&self) -> String {

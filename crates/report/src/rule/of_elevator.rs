@@ -3,12 +3,52 @@
 use super::{Rule, span};
 use goodness_core::{IoClass, IoReason, Submitter};
 
+/// Name of the rule if an elevator did not have the request.
+const NOT_THERE: &str = "not_in_queue";
+
 impl Rule {
     /// The rule of an elevator; `name` names a process.
     #[must_use]
     pub fn of_elevator(reason: IoReason, name: impl FnOnce(Submitter) -> String) -> Rule {
         Rule { name: reason.name().into(), said: words(reason, name) }
     }
+
+    /// The rule by which one request is ahead of the one called `waiting`, or by which that one is held back.
+    #[must_use]
+    pub fn of_elevator_over(reason: IoReason, waiting: &str, name: impl FnOnce(Submitter) -> String) -> Rule {
+        let said = over(reason, waiting).unwrap_or_else(|| words(reason, name));
+        Rule { name: reason.name().into(), said }
+    }
+
+    /// The elevator did not have the request called `who`.
+    #[must_use]
+    pub fn not_there(who: &str) -> Rule {
+        Rule { name: NOT_THERE.into(), said: format!("{who} was not in its queue") }
+    }
+}
+
+/// The rule as the end of a sentence about the one request ahead; `None` if [`words`] fit.
+fn over(reason: IoReason, who: &str) -> Option<String> {
+    Some(match reason {
+        IoReason::First => format!("it came before {who}"),
+        IoReason::DeviceFull => format!("the disk was busy when {who} came"),
+        IoReason::Aged => "it had waited too long behind higher I/O classes".into(),
+        IoReason::Batch => format!("its batch is not over, and {who} goes the other direction"),
+        IoReason::Expired { age } => format!("it had expired, after {}", span(age)),
+        IoReason::SectorOrder => format!("it comes before {who} in the order of sectors"),
+        IoReason::Nearer { ahead, waiting } => {
+            format!("it is nearer to the head than {who} ({ahead} sectors away, not {waiting})")
+        }
+        IoReason::QueueOrder => format!("it comes before {who} in the queue of both"),
+        IoReason::CpuTurn => format!("it is not the turn of the CPU of {who}"),
+        IoReason::KindTurn => format!("it is not the turn of the kind of {who}"),
+        IoReason::InService => format!("the queue in service is not that of {who}"),
+        IoReason::TokensUsedUp { tokens } => {
+            format!("the disk has all {tokens} requests it may have of the kind of {who}")
+        }
+        IoReason::Injected => "it is served while the disk would idle".into(),
+        _ => return None,
+    })
 }
 
 /// The rule as the end of a sentence about a request that waits.
@@ -59,6 +99,9 @@ fn a_rule_reads_as_the_reason_of_a_wait() {
     assert_eq!(said(IoReason::Expired { age: goodness_core::Span::from_ms(500) }), "they had expired, after 500 ms");
     let idles = IoReason::Idles { submitter: Submitter(3) };
     assert_eq!(said(idles), "the disk was kept idle for the next request of reader 3");
+    let over = |reason| Rule::of_elevator_over(reason, "the read at 8", |it| format!("reader {}", it.0)).said;
+    assert_eq!(over(IoReason::SectorOrder), "it comes before the read at 8 in the order of sectors");
+    assert_eq!(over(idles), said(idles), "nobody is ahead");
     assert_eq!(super::in_general(idles.name()), "a disk kept idle for another process");
     assert_eq!(super::in_general("first"), "first come, first served");
 }
@@ -85,6 +128,7 @@ pub(super) fn in_general(name: &str) -> Option<&'static str> {
         "injected" => "requests served while the disk would have idled",
         "idles" => "a disk kept idle for another process",
         "drains" => "a batch before that had to complete",
+        NOT_THERE => "a request that the elevator did not have",
         "head_moves" => "a head on its way to the edge",
         _ => return None,
     })

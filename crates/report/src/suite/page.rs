@@ -37,18 +37,18 @@ impl Suite {
         let row = |arm: &SuiteArm| {
             let interval = arm.overall.ci95.map_or_else(String::new, |ends| change_interval(ends, "runs"));
             let overall = match arm.is_reference {
-                true => [Cell::number("1.00×"), Cell::number(""), Cell::of_class("reference", "verdict")],
+                true => [Cell::of_class("reference", "verdict"), Cell::number("1.00×"), Cell::number("")],
                 false => [
+                    verdict(arm.overall.verdict),
                     Cell::number(&figure::ratio(arm.overall.ratio)),
                     Cell::number(&interval),
-                    verdict(arm.overall.verdict),
                 ],
             };
             let on = arm.on.iter().map(|cost| own(*cost, arm.is_reference));
             std::iter::once(Cell::text(&arm.label)).chain(overall).chain(on).collect::<Vec<_>>()
         };
         let rows: Vec<Vec<Cell>> = self.ranking().into_iter().map(row).collect();
-        let heads = ["arm", "all inputs", "change, 95 % interval", "verdict"].into_iter();
+        let heads = ["arm", "verdict", "all inputs", "change, 95 % interval"].into_iter();
         let heads: Vec<&str> = heads.chain(self.inputs.iter().map(|it| it.name.as_str())).collect();
         let about = "A cost is the ratio of the metric that ranks an input to the reference, or its inverse where more \
                      is better: below 1 is better. All inputs: the geometric mean; its interval holds if the errors of \
@@ -72,15 +72,15 @@ fn alone(input: &SuiteInput, report: &Report) -> String {
         let value = |of: fn(&crate::model::MetricSummary) -> String| found.map_or_else(String::new, of);
         vec![
             Cell::text(&label),
+            versus.map_or_else(|| Cell::of_class("reference", "verdict"), |it| verdict(it.verdict)),
             Cell::number(&value(figure::of)),
             Cell::number(&value(|it| figure::interval(it.ci95, &it.unit))),
             Cell::number(&versus.and_then(|it| it.ratio).map_or_else(String::new, change)),
             Cell::number(&versus.and_then(|it| it.ci95).map_or_else(String::new, |it| change_interval(it, "runs"))),
-            versus.map_or_else(|| Cell::of_class("reference", "verdict"), |it| verdict(it.verdict)),
         ]
     };
     let rows: Vec<Vec<Cell>> = report.labels().into_iter().zip(&report.policies).map(row).collect();
-    let heads = ["arm", "value", "95 % interval", "change", "95 % interval", "verdict"];
+    let heads = ["arm", "verdict", "value", "95 % interval", "change", "95 % interval"];
     let trust = report.trust.as_ref().filter(|it| it.is_untrusted()).map(|it| it.because.join("; "));
     trust.map_or_else(String::new, |why| shell::paragraph(&why)) + &shell::table(&title(metric), &heads, &rows)
 }

@@ -54,25 +54,64 @@ impl Suite {
         format!("{answer}\n\n{ranking}\n{}\n\n{}", wrapped("", &key, width, ""), wrapped("- ", note, width, "  "))
     }
 
+    /// The ranking with the costs on each input. Inputs that have no room beside it follow in tables of their own.
     fn table(&self, width: u16) -> String {
-        let mut table = table::new(width);
-        let letters = (0..self.inputs.len()).map(letter);
-        let heads = ["#", "arm", "all", "95 %", "verdict"].map(String::from);
-        table.set_header(heads.into_iter().chain(letters));
-        for (place, arm) in self.ranking().into_iter().enumerate() {
-            let [overall, interval, verdict] = match arm.is_reference {
-                true => ["1.00×".into(), String::new(), "reference".into()],
-                false => {
-                    let interval = arm.overall.ci95.map_or_else(String::new, |it| change_interval(it, "runs"));
-                    [figure::ratio(arm.overall.ratio), interval, arm.overall.verdict.name().to_string()]
-                }
-            };
-            let first = [(place + 1).to_string(), figure::printable(&arm.label), overall, interval, verdict];
-            table.add_row(first.into_iter().chain(arm.on.iter().map(|cost| short(*cost, arm.is_reference))));
+        let all = self.ranking();
+        let costs = |place: usize| all.iter().map(move |arm| short(arm.on[place], arm.is_reference));
+        let (overall, intervals): (Vec<String>, Vec<String>) = all.iter().map(|arm| over_all(arm)).unzip();
+        let longest = |cells: &[String]| cells.iter().map(|it| it.chars().count()).max().unwrap_or(0) + PADDING;
+        let rest = usize::from(width).saturating_sub(NUMBER + longest(&overall) + longest(&intervals) + PADDING);
+        let needs = (0..self.inputs.len()).map(|place| longest(&costs(place).collect::<Vec<_>>())).max().unwrap_or(1);
+        let beside = (rest.saturating_sub(ARM) / needs).min(self.inputs.len());
+        let most = rest - beside * needs;
+        let first = all.iter().enumerate().map(|(place, arm)| {
+            let label = table::folded(&figure::printable(&arm.label), most as u16);
+            vec![(place + 1).to_string(), label, overall[place].clone(), intervals[place].clone()]
+        });
+        let ranking = columns(width, &["#", "arm", "all", "95 %"], first.collect(), 0..beside, &costs);
+        let each = (usize::from(width).saturating_sub(NUMBER) / needs).max(1);
+        let more = (beside..self.inputs.len()).step_by(each).map(|from| {
+            let numbers = (1..=all.len()).map(|place| vec![place.to_string()]);
+            columns(width, &["#"], numbers.collect(), from..self.inputs.len().min(from + each), &costs)
+        });
+        std::iter::once(ranking).chain(more).collect::<Vec<_>>().join("\n\n")
+    }
+}
+
+/// Columns of the number of an arm, with blanks.
+const NUMBER: usize = 4;
+/// Least columns of the names of arms. A choice: most have one setting.
+const ARM: usize = 22;
+/// Blanks around a cell.
+const PADDING: usize = 2;
+
+/// `rows` under `heads`, and the costs on `inputs` beside them. Figures are not broken.
+fn columns<C: Iterator<Item = String>>(
+    width: u16,
+    heads: &[&str],
+    mut rows: Vec<Vec<String>>,
+    inputs: std::ops::Range<usize>,
+    costs: &impl Fn(usize) -> C,
+) -> String {
+    let mut table = table::new(width);
+    table.set_header(heads.iter().map(|it| (*it).to_string()).chain(inputs.clone().map(letter)));
+    inputs.for_each(|place| rows.iter_mut().zip(costs(place)).for_each(|(row, cost)| row.push(cost)));
+    let count = rows.first().map_or(0, Vec::len);
+    rows.into_iter().for_each(|row| {
+        table.add_row(row);
+    });
+    align_right(&mut table, heads.len()..count);
+    keep_whole(&mut table, &(0..count).collect::<Vec<_>>(), width);
+    trimmed(&table)
+}
+
+/// The cost of an arm over all inputs, and its interval.
+fn over_all(arm: &SuiteArm) -> (String, String) {
+    match arm.is_reference {
+        true => ("1.00×".into(), "reference".into()),
+        false => {
+            (short(arm.overall, false), arm.overall.ci95.map_or_else(String::new, |ends| change_interval(ends, "runs")))
         }
-        align_right(&mut table, 5..5 + self.inputs.len());
-        keep_whole(&mut table, &[1, 4], width / 3);
-        trimmed(&table)
     }
 }
 
@@ -93,5 +132,35 @@ fn short(cost: Cost, is_reference: bool) -> String {
         _ if is_reference => String::new(),
         None => NOT_MEASURED.into(),
         ratio => format!("{} {mark}", figure::ratio(ratio)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::suite;
+
+    /// A suite of so many inputs, with an interval of the longest kind.
+    fn wide(inputs: usize) -> String {
+        let mut suite = suite("a");
+        for _ in 2..inputs {
+            suite.inputs.push(suite.inputs[0].clone());
+            suite.arms.iter_mut().for_each(|arm| arm.on.push(arm.on[0]));
+        }
+        for arm in suite.arms.iter_mut().filter(|arm| !arm.is_reference) {
+            arm.label = "eevdf:kernel=6.18,base_slice=700us".into();
+            arm.overall.ci95 = Some([0.66, 1.03]);
+        }
+        suite.text(80, true)
+    }
+
+    #[test]
+    fn lines_fit_and_no_interval_or_cost_is_broken_however_many_inputs_there_are() {
+        for inputs in [2, 3, 4, 7, 12, 20] {
+            let text = wide(inputs);
+            assert!(text.lines().all(|line| line.chars().count() <= 80), "{inputs} inputs: {text}");
+            assert!(text.contains("−34…+3 %"), "{inputs} inputs: {text}");
+            assert!(text.contains("eevdf:kernel=6.18,") && text.contains("base_slice=700us"), "{text}");
+            assert_eq!(text.matches("0.50× +").count(), inputs - 1, "{inputs} inputs: {text}");
+        }
     }
 }

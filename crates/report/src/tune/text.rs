@@ -2,7 +2,7 @@
 
 use super::{Answer, Candidate, Finalist, Kept, Knob, Score, Tuning};
 use crate::figure::{self, printable};
-use crate::table::{add_settings, align_right, keep_whole, new, trimmed, wrapped};
+use crate::table::{add_settings, align_right, keep_whole_with_heads, new, trimmed, wrapped};
 use goodness_observe::title;
 use std::fmt::Write;
 
@@ -88,7 +88,7 @@ fn finalists(tuning: &Tuning, width: u16) -> String {
     let reference = vec!["default".to_string(), value(&tuning.reference), String::new(), "reference".into()];
     add_settings(&mut table, tuning.finalists.iter().map(row).chain([reference]).collect(), width);
     align_right(&mut table, [1]);
-    keep_whole(&mut table, &[1, 2, 3], width / 3);
+    keep_whole_with_heads(&mut table, &[1, 2, 3], width / 3);
     let mut text = trimmed(&table);
     let files: Vec<&str> = tuning.held_out.iter().map(|path| path.rsplit('/').next().unwrap_or(path)).collect();
     let on = format!("{}, on {}", printable(&tuning.default), printable(&files.join(", ")));

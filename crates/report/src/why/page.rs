@@ -206,6 +206,7 @@ mod tests {
             cause: cause.into(),
             culprit: Some(task.clone()),
             rule: Some(hostile_rule()),
+            placed: None,
             lock: Some(Held { name: HOSTILE.into(), waiter: task.clone(), holder: task.clone() }),
             served_first: None,
             served_most: None,

@@ -234,6 +234,7 @@ mod tests {
             cause: "computing".into(),
             culprit: None,
             rule: None,
+            placed: None,
             lock: None,
             served_first: None,
             served_most: None,

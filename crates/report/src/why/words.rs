@@ -96,7 +96,9 @@ pub(super) fn link(joined: &Joined) -> String {
         Some(rule) => format!("{said}{many}, the first time because {}", figure::printable(&rule.said)),
         None => said + &many,
     };
-    said + &of_lock
+    let first = if *times > 1 { " the first time" } else { "" };
+    let placed = link.placed.as_ref().map(|rule| format!("; placed there{first} because {}", rule.said));
+    said + &placed.unwrap_or_default() + &of_lock
 }
 
 /// The task of a link as the holder of a lock, and what remains to be said of the lock.
@@ -207,6 +209,7 @@ fn the_rule_of_several_links_is_that_of_the_first() {
         cpu: 0,
         cause: "behind".into(),
         culprit: Some(culprit),
+        placed: None,
         lock: None,
         served_first: None,
         served_most: None,
@@ -229,6 +232,7 @@ fn a_disk_that_idles_is_told_beside_what_it_served() {
         cause: "disk_queue".into(),
         culprit: Some(idled_for),
         rule: Some(rule.clone()),
+        placed: None,
         lock: None,
         served_first: Some([3, 0]),
         served_most: Some(most),

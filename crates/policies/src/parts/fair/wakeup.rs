@@ -160,6 +160,11 @@ impl Wakeups {
         }
     }
 
+    /// Number of CPUs around `cpu` that a search for an idle one looks at.
+    pub fn scan(&self, cpu: CpuId) -> u32 {
+        self.groups[self.group_of[cpu.index()] as usize].scan
+    }
+
     /// Idle CPUs among those that share a cache with `cpu`.
     pub fn idle_nearby(&self, cpu: CpuId) -> u32 {
         self.groups[self.group_of[cpu.index()] as usize].idle
@@ -223,6 +228,12 @@ impl<O: Order> Stack<O> {
     pub(super) fn is_idle(&self, cpu: CpuId) -> bool {
         let it = &self.cpus[cpu.index()];
         it.running == Running::Nothing && self.order.queued(cpu) == 0 && it.realtime.queued() == 0
+    }
+
+    /// True if `cpu` has SCHED_IDLE tasks, and no others.
+    pub(super) fn has_only_background(&self, cpu: CpuId) -> bool {
+        let background = self.loads.background(cpu);
+        background > 0 && background == self.tasks(cpu)
     }
 
     /// True if a woken task that is put on `cpu` runs there at once: it is idle, or runs SCHED_IDLE tasks alone.

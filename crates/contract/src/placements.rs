@@ -1,0 +1,30 @@
+//! The placements of a policy: what it claims of the CPU that it chose must agree with who runs and waits where.
+
+use goodness_core::{Class, Context, CpuId, Enqueue, Level, Placement, TaskId};
+use goodness_observe::asked::Placed;
+
+/// True if `claim` agrees with the state in which the CPU was chosen.
+pub(crate) fn agrees(placed: &Placed, claim: Placement) -> bool {
+    let Placed { cx, task, cpu, why, .. } = *placed;
+    let may_run = |it: &CpuId| cx.tasks.may_run(task, *it);
+    let near = || cx.machine.group(cpu, Level::Cache).iter().copied().filter(may_run);
+    let is_woken = matches!(why, Enqueue::Wakeup { .. });
+    match claim {
+        Placement::OnlyCpu => cx.machine.cpu_ids().filter(may_run).count() == 1 && may_run(&cpu),
+        Placement::IdleCpu => placed.running(cpu).is_none_or(|it| gives_way(cx, it)),
+        Placement::StillQueued => is_woken && cx.tasks.cpu(task) == cpu,
+        Placement::NoneIdleNear => is_woken && !near().any(|it| placed.is_idle(it)),
+        Placement::SearchEnded { looked_at } => {
+            is_woken && !placed.is_idle(cpu) && (looked_at as usize) < near().count()
+        }
+        Placement::NoneIdle => !cx.machine.cpu_ids().filter(may_run).any(|it| placed.is_idle(it)),
+        Placement::StaysWithParent => {
+            matches!(why, Enqueue::Fork { parent: Some(_) }) && cx.tasks.cpu(task) == cpu && !placed.is_idle(cpu)
+        }
+    }
+}
+
+/// True if a task that is not SCHED_IDLE may stop `task` at once. An idle group makes its tasks idle.
+fn gives_way(cx: &Context, task: TaskId) -> bool {
+    cx.tasks.class(task) == Class::Idle || cx.groups.count() > 1
+}
