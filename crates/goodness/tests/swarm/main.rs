@@ -137,6 +137,19 @@ fn no_drawn_simulation_breaks_a_rule() {
     assert!(kept * 2 > count, "seed {seed}: {kept} of {count} ran, the others were refused or left");
 }
 
+/// Shrunk from number 3747 of seed 11: a task is preempted while its CPU still waits for the global lock.
+#[test]
+fn a_cpu_preempted_before_it_has_paid_for_its_pick_pays_for_it() {
+    let drawn = Drawn {
+        experiment: include_str!("unpaid_pick.toml").into(),
+        policy: "edf:timeslice=1us".into(),
+        elevator: None,
+        seed: 386,
+    };
+    let found = outcome(&drawn, &contender(&drawn).expect("a policy"));
+    assert!(matches!(found, Outcome::Kept(1..)), "{found:?}");
+}
+
 /// Round robin that now and then loses a task, or panics.
 struct Wrong {
     inner: Box<dyn CpuPolicy>,

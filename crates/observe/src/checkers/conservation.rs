@@ -81,8 +81,9 @@ impl Conservation {
                 self.by_tasks += u128::from(end.since(track.since).ns());
             }
             let it = self.cpus[cpu.index()];
-            if it.overhead.saturating_sub(it.latest) > it.busy {
-                return Some(format!("{cpu} spent {} on overhead, but was occupied for {}", it.overhead, it.busy));
+            let overhead = it.overhead.saturating_sub(it.latest);
+            if overhead > it.busy {
+                return Some(format!("{cpu} spent {overhead} on overhead, but was occupied for {}", it.busy));
             }
         }
         let cpus: u128 = self.cpus.iter().map(|it| u128::from(it.busy.ns())).sum();
