@@ -87,7 +87,7 @@ impl Judge {
         let Some(ahead) = decided.running else { return Ok(()) };
         if is_pick {
             self.leads.begin(decided.cx.now, ahead);
-            self.keeps_its_word(decided.cx, ahead)?;
+            self.keeps_its_word(decided, ahead)?;
         }
         let cx = decided.cx;
         for waiting in decided.waiting.iter().filter(|it| **it != ahead && cx.tasks.state(**it) == State::Queued) {
@@ -117,8 +117,10 @@ impl Judge {
         self.leads.forget(task);
     }
 
-    /// The pick agrees with what was claimed at the last one: nobody was claimed to be nearer by the same rule.
-    fn keeps_its_word(&mut self, cx: &Context, picked: TaskId) -> Result<(), String> {
+    /// The pick agrees with what was claimed at the last one: nobody was claimed to be nearer by the same rule. A task
+    /// with less CPU time may be passed over if the policy says now that it is.
+    fn keeps_its_word(&mut self, decided: &Decided, picked: TaskId) -> Result<(), String> {
+        let cx = decided.cx;
         let Some(own) = self.claims.remove(&picked) else { return Ok(()) };
         if let Reason::Throttled { until: Some(until) } = own.reason
             && cx.now < until
@@ -131,7 +133,8 @@ impl Judge {
             let is_told = self.one_cpu && is_waiting && other.at == own.at;
             is_told
                 && (is_nearer(other.reason, own.reason)
-                    || is_less_served(cx, (**task, other.reason), (picked, own.reason)))
+                    || is_less_served(cx, (**task, other.reason), (picked, own.reason))
+                        && !is_passed_over(decided.why(**task)))
         });
         match nearer {
             Some((task, other)) => Err(format!(
@@ -219,6 +222,11 @@ fn is_less_served(cx: &Context, other: (TaskId, Reason), own: (TaskId, Reason)) 
         }
         _ => false,
     }
+}
+
+/// True if the picked task had more CPU time by this reason, too.
+fn is_passed_over(reason: Option<Reason>) -> bool {
+    matches!(reason, Some(Reason::Favoured | Reason::LeadTooShort { .. }))
 }
 
 /// True if of two waiting tasks the one with `other` must be picked before the one with `own`, by one rule whose

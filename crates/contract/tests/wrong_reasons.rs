@@ -70,7 +70,7 @@ impl CpuPolicy for Liar {
 type Lie = fn(&Context, Why, Option<Reason>) -> Option<Reason>;
 type Misplaces = fn(Option<Placement>) -> Option<Placement>;
 
-/// The findings about `lie`, told by `policy`, in the first of twenty draws on one CPU.
+/// The findings about `lie`, told by `policy`, in the first of the draws on one CPU.
 fn found(policy: &str, startles: bool, lie: Lie) -> Option<Broken> {
     let entry = goodness_policies::entry(policy).unwrap();
     let make = |machine: &Machine, seed: Seed| {
@@ -79,7 +79,7 @@ fn found(policy: &str, startles: bool, lie: Lie) -> Option<Broken> {
         let policy = Liar { inner: made.policy, lie, misplaces, startles, is_startled: Cell::new(false) };
         MadePolicy { policy: Box::new(policy), ..made }
     };
-    (0..45).find_map(|seed| Contract { cpus: 1, seed, is_unequal: false }.reasons(&make).err())
+    (0..200).find_map(|seed| Contract { cpus: 1, seed, is_unequal: false }.reasons(&make).err())
 }
 
 /// A policy, what is wrong with what it says, and how it says it.

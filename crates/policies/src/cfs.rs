@@ -544,8 +544,8 @@ impl Order for VirtualRuntimes {
         Version::V6_1
     }
 
-    fn why(&self, at: QueueId, ahead: EntityId, waiting: EntityId) -> Option<Reason> {
-        Some(self.rule(at, ahead, waiting))
+    fn why(&self, _: QueueId, ahead: EntityId, waiting: EntityId, is_pick: bool) -> Option<Reason> {
+        Some(self.rule(ahead, waiting, is_pick))
     }
 }
 

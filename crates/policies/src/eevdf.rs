@@ -583,7 +583,7 @@ impl Order for VirtualDeadlines {
         self.rules.version
     }
 
-    fn why(&self, at: QueueId, ahead: EntityId, waiting: EntityId) -> Option<Reason> {
+    fn why(&self, at: QueueId, ahead: EntityId, waiting: EntityId, _: bool) -> Option<Reason> {
         Some(self.rule(at, ahead, waiting))
     }
 

@@ -24,6 +24,7 @@ pub struct History<'a> {
     pub connections: BTreeMap<u32, u32>,
     /// Tick rate, if known.
     pub hz: Option<u32>,
+    begin: Time,
     has_wakings: bool,
 }
 
@@ -34,6 +35,7 @@ impl<'a> History<'a> {
         let first = initial(&recording.records, recording.tasks.len());
         let (participants, groups) = participants(recording, &first);
         let mut history = History { groups, ..History::new(&recording.records, participants) };
+        history.begin = recording.start();
         history.cpus = history.cpus.max(recording.metadata.cpus as usize);
         history.hz = recording.metadata.hz();
         history.connections = connections(recording, &history.participants);
@@ -57,14 +59,15 @@ impl<'a> History<'a> {
             end: records.last().map_or(Time::ZERO, |r| r.at),
             connections: BTreeMap::new(),
             hz: None,
+            begin: records.first().map_or(Time::ZERO, |r| r.at),
             has_wakings: records.iter().any(|r| matches!(r.event, SchedEvent::Waking(_))),
         }
     }
 
-    /// Start of the recording: its first event.
+    /// Start of the recording: its first event, or the start of the window that was read.
     #[must_use]
     pub fn begin(&self) -> Time {
-        self.records.first().map_or(Time::ZERO, |r| r.at)
+        self.begin
     }
 
     /// Length of the recording.
@@ -101,4 +104,26 @@ fn connections(recording: &Recording, participants: &[Participant]) -> BTreeMap<
         }
     }
     by_program
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use goodness_trace::{Excerpt, Input, load_excerpt};
+
+    #[test]
+    fn the_history_of_a_window_begins_with_it_although_nobody_runs_then() {
+        let at = |us: u64| format!("  <idle>-0 [000] d..2. 0.{us:06}: sched_switch: ");
+        let (idle, it) = (["swapper/0", "0"], ["t1", "1"]);
+        let switch = |us, [prev, pid]: [&str; 2], state, [next, next_pid]: [&str; 2]| {
+            let prev = format!("prev_comm={prev} prev_pid={pid} prev_prio=120 prev_state={state}");
+            format!("{}{prev} ==> next_comm={next} next_pid={next_pid} next_prio=120\n", at(us))
+        };
+        let lines = [switch(100, idle, "R", it), switch(200, it, "S", idle), switch(500, idle, "R", it)];
+        let text = format!("# tracer: nop\n{}{}", lines.concat(), switch(900, it, "S", idle));
+        let input = Input::bytes("t.txt", text.as_bytes()).expect("memory");
+        let part = load_excerpt(input, Excerpt { from: Span::from_us(200), to: Span::MAX }).expect("a window");
+        let history = History::of(&part);
+        assert_eq!((history.begin(), history.length()), (Time(300_000), Span::from_us(600)));
+    }
 }

@@ -160,3 +160,26 @@ fn a_timer_interrupt_puts_a_switch_off() {
     let (events, _) = run::<Fifo>(&machine, Default::default(), work);
     assert_eq!(schedule(&events), "a 0..2  b 2..7  a 7..9", "b is being switched in at 3, when the timer expires");
 }
+
+/// `a`, the most urgent, sleeps 1 ms before each of these bursts of 1 ms; `b` computes for as long as it takes.
+fn urgent_sleeper_and_hog(costs: Costs, bursts: usize, hog: Span) -> String {
+    let mut a = task(&vec![[Step::Sleep(MS(1)), Step::Compute(MS(1))]; bursts].concat());
+    a.task.nice = Nice::new(-20).expect("in range");
+    let work = workload(vec![a, task(&[Step::Compute(hog)])], &[], 0);
+    let (events, outcome) = run::<O1>(&machine(1, costs), Default::default(), work);
+    let overhead = Overhead::ALL.iter().fold(Span::ZERO, |sum, kind| sum + spent(&events, *kind));
+    assert_eq!(outcome.end, Time::ZERO + hog + MS(bursts as u64) + overhead, "all overhead takes its time");
+    schedule(&events)
+}
+
+#[test]
+fn a_cpu_that_switches_is_preempted_when_it_has_switched() {
+    let told = urgent_sleeper_and_hog(Costs { switch: MS(2), ..Costs::default() }, 1, MS(5));
+    assert_eq!(told, "a 0..2  b 2..4  a 4..7  b 7..14", "b is being switched in at 3, when a wakes up");
+}
+
+#[test]
+fn what_is_left_of_a_refill_delays_the_next_task() {
+    let told = urgent_sleeper_and_hog(Costs { cache_refill: MS(2), ..Costs::default() }, 2, MS(10));
+    assert_eq!(told, "a 0..0  b 0..1  a 1..4  b 4..5  a 5..9  b 9..20", "b still refills at 5, when a wakes up");
+}

@@ -42,7 +42,7 @@ pub fn load_excerpt(input: Input, excerpt: Excerpt) -> Result<Recording, TraceEr
     recording.tasks = info.tasks;
     recording.repairs = info.repairs;
     recording.warnings = info.warnings;
-    recording.cut_at = info.cut_at;
+    (recording.cut_from, recording.cut_at) = (info.cut_from, info.cut_at);
     Ok(recording)
 }
 

@@ -39,6 +39,8 @@ pub struct TraceFacts {
     pub lines: u64,
     /// Bytes of text read, after decompression.
     pub bytes: u64,
+    /// Start of the window that was read, if it is not the whole trace.
+    pub cut_from: Option<Time>,
     /// End of the window that was read, if the trace goes on behind it.
     pub cut_at: Option<Time>,
 }
@@ -220,14 +222,15 @@ impl Reading<'_> {
             self.pass(line, consumer);
         }
         self.repairs.join(&self.repairer.repairs);
-        match self.progress {
-            Progress::Within(begin) | Progress::Behind(begin) if self.repairer.switches > 0 => {
-                if self.excerpt != Excerpt::WHOLE {
-                    self.about.cut(begin.saturating_add(self.excerpt.from.ns()));
-                }
-            }
+        let begin = match self.progress {
+            Progress::Within(begin) | Progress::Behind(begin) if self.repairer.switches > 0 => begin,
             _ => return Err(self.refuse()),
-        }
+        };
+        let starts = begin.saturating_add(self.excerpt.from.ns());
+        let cut_from = (self.excerpt != Excerpt::WHOLE).then(|| {
+            self.about.cut(starts);
+            Time(starts)
+        });
         let cut_at = match self.progress {
             Progress::Behind(begin) => Some(Time(begin.saturating_add(self.excerpt.to.ns()))),
             _ => None,
@@ -254,6 +257,7 @@ impl Reading<'_> {
             warnings,
             lines: self.lines.count,
             bytes: self.lines.bytes,
+            cut_from,
             cut_at,
         })
     }

@@ -23,15 +23,17 @@ pub struct Recording {
     pub repairs: Repairs,
     /// Warnings about missing information, as sentences.
     pub warnings: Vec<String>,
+    /// Start of the window that was read, if it is not the whole trace.
+    pub cut_from: Option<Time>,
     /// End of the window that was read, if the trace goes on behind it.
     pub cut_at: Option<Time>,
 }
 
 impl Recording {
-    /// Time of the first event.
+    /// Time of the first event, or the start of the window that was read: its CPUs may idle then.
     #[must_use]
     pub fn start(&self) -> Time {
-        self.records.first().map_or(Time::ZERO, |r| r.at)
+        self.cut_from.unwrap_or_else(|| self.records.first().map_or(Time::ZERO, |r| r.at))
     }
 
     /// Time of the last event, or the end of the window that was read.

@@ -96,6 +96,18 @@ fn a_window_ends_where_it_is_cut_and_the_last_at_its_last_event() {
 }
 
 #[test]
+fn a_window_begins_where_it_is_cut_although_every_cpu_idles_then() {
+    let text = [switch(100, 0, 0, "R", 1), switch(200, 0, 1, "S", 0), waking(400, 0, 0, 1, 0)];
+    let text: Vec<_> = text.into_iter().chain([switch(500, 0, 0, "R", 1), switch(900, 0, 1, "S", 0)]).collect();
+    let starts =
+        |window| excerpt(&text, window).map(|part| (part.start(), part.duration(), at_start(&part).len())).ok();
+    let at = |us: u64, length: u64, running| Some((Time(us * 1_000), Span(length * 1_000), running));
+    assert_eq!(starts("200us.."), at(300, 600, 0), "idle until the waking at 400 us");
+    assert_eq!(starts("50us.."), at(150, 750, 1));
+    assert_eq!(lines(&text).start(), Time(100_000));
+}
+
+#[test]
 fn who_runs_at_the_start_is_known_at_every_priority() {
     for prio in ["0", "-1", "120"] {
         let to = switch(100, 0, 0, "R", 1).replace("next_prio=120", &format!("next_prio={prio}"));

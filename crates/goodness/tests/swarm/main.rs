@@ -29,10 +29,6 @@ const FEW: u64 = 60;
 /// Progress messages, of at most 1024 events each, after which a simulation is left: it is long, not wrong.
 const PATIENCE: u64 = 4_000;
 
-/// Part of the sentence of a fault that is known and open: more overhead reported than there was time, in about 1 of
-/// 4 000 draws (docs/robustness.md). Told, counted, and bounded.
-const OPEN: &str = " on overhead in ";
-
 /// Time after which shrinking is given up and the whole experiment stands. A choice: planted mistakes take seconds.
 const SHRINKING: Duration = Duration::from_secs(300);
 
@@ -115,7 +111,7 @@ fn keep(folder: &Path, name: &str, drawn: &Drawn, contender: &Contender, why: &s
 fn no_drawn_simulation_breaks_a_rule() {
     let (seed, count) = common::seed_and_count("GOODNESS_SWARM", FEW);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let (mut kept, mut decisions, mut refused, mut long, mut open, mut broken) = (0, 0, Vec::new(), 0, 0, Vec::new());
+    let (mut kept, mut decisions, mut refused, mut long, mut broken) = (0, 0, Vec::new(), 0, Vec::new());
     for number in 0..count {
         let drawn = Drawn::of(seed, number);
         let found = match contender(&drawn) {
@@ -126,10 +122,6 @@ fn no_drawn_simulation_breaks_a_rule() {
             (Outcome::Kept(made), _) => (kept, decisions) = (kept + 1, decisions + made),
             (Outcome::Refused(why), _) => refused.push(why),
             (Outcome::Long, _) => long += 1,
-            (Outcome::Broken(why), _) if why.contains(OPEN) => {
-                eprintln!("swarm-{seed}-{number}: the open fault of docs/robustness.md: {why}; {}", drawn.words());
-                open += 1;
-            }
             (Outcome::Broken(why), contender) => {
                 let contender = contender.expect("it ran");
                 let told = keep(folder, &format!("swarm-{seed}-{number}"), &drawn, &contender, &why);
@@ -139,13 +131,23 @@ fn no_drawn_simulation_breaks_a_rule() {
         }
     }
     let of_refused = refused.len();
-    println!(
-        "{kept} of {count} kept all rules in {decisions} decisions; {of_refused} refused, {long} left, {open} open"
-    );
+    println!("{kept} of {count} kept all rules in {decisions} decisions; {of_refused} refused, {long} left");
     refused.iter().take(3).for_each(|why| println!("refused: {why}"));
-    assert!(open <= 1 + count / 1_000, "seed {seed}: the open fault shows in {open} of {count}, not in 1 of 4 000");
     assert!(broken.is_empty(), "seed {seed}: {} of {count} are broken\n{}", broken.len(), broken.join("\n"));
     assert!(kept * 2 > count, "seed {seed}: {kept} of {count} ran, the others were refused or left");
+}
+
+/// Shrunk from number 3747 of seed 11: a task is preempted while its CPU still waits for the global lock.
+#[test]
+fn a_cpu_preempted_before_it_has_paid_for_its_pick_pays_for_it() {
+    let drawn = Drawn {
+        experiment: include_str!("unpaid_pick.toml").into(),
+        policy: "edf:timeslice=1us".into(),
+        elevator: None,
+        seed: 386,
+    };
+    let found = outcome(&drawn, &contender(&drawn).expect("a policy"));
+    assert!(matches!(found, Outcome::Kept(1..)), "{found:?}");
 }
 
 /// Round robin that now and then loses a task, or panics.

@@ -1,9 +1,7 @@
 //! Conservation of CPU time: the time CPUs were busy equals the CPU time of the tasks, overhead on a CPU while it is
-//! occupied does not exceed the length of the run, and the clock never goes back.
+//! occupied does not exceed the time it is occupied, and the clock never goes back.
 //!
-//! The bound on overhead is weak. The time that the CPU was occupied would be the right one, but simulations break it
-//! now and then (`docs/robustness.md`, the open fault); and the effort of a pick, which is reported before its switch,
-//! is left out where the CPU idled until then.
+//! The effort of a pick, which is reported before its switch, is left out where the CPU idled until then.
 
 use super::Invariant;
 use crate::tracker::Tracker;
@@ -20,6 +18,8 @@ struct Occupation {
     /// Meaningful while occupied.
     since: Time,
     occupied: bool,
+    /// Time for which it was occupied before `since`.
+    busy: Span,
     overhead: Span,
     /// Overhead of the latest decision, which may extend past the end of the run, and when it was reported.
     latest: Span,
@@ -29,20 +29,19 @@ struct Occupation {
 #[derive(Clone, Debug)]
 pub(super) struct Conservation {
     cpus: Vec<Occupation>,
-    by_cpus: u128,
     by_tasks: u128,
 }
 
 impl Conservation {
     pub fn new(cpus: usize) -> Conservation {
-        Conservation { cpus: vec![Occupation::default(); cpus], by_cpus: 0, by_tasks: 0 }
+        Conservation { cpus: vec![Occupation::default(); cpus], by_tasks: 0 }
     }
 
     /// Updates whether `cpu` is busy. A switch between tasks changes nothing here.
     pub fn switched(&mut self, at: Time, cpu: CpuId, was: bool, is: bool) {
         let it = &mut self.cpus[cpu.index()];
         if was && it.occupied {
-            self.by_cpus += u128::from(at.since(it.since).ns());
+            it.busy += at.since(it.since);
         }
         it.since = at;
         it.occupied = is;
@@ -82,11 +81,13 @@ impl Conservation {
                 self.by_tasks += u128::from(end.since(track.since).ns());
             }
             let it = self.cpus[cpu.index()];
-            if it.overhead.saturating_sub(it.latest).ns() > end.ns() {
-                return Some(format!("{cpu} spent {} on overhead in {end}", it.overhead));
+            let overhead = it.overhead.saturating_sub(it.latest);
+            if overhead > it.busy {
+                return Some(format!("{cpu} spent {overhead} on overhead, but was occupied for {}", it.busy));
             }
         }
-        let (cpus, tasks) = (self.by_cpus, self.by_tasks);
+        let cpus: u128 = self.cpus.iter().map(|it| u128::from(it.busy.ns())).sum();
+        let tasks = self.by_tasks;
         (cpus != tasks).then(|| format!("CPUs were occupied for {cpus} ns, but tasks ran for {tasks} ns"))
     }
 }

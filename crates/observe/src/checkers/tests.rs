@@ -67,6 +67,9 @@ fn more_overhead_than_time_is_found() {
     let busy = || Stream::new(1, &anywhere(1)).wake(0, 0, 0).start(0, 0, 0);
     let checked = busy().overhead(5, 0, 30).overhead(6, 0, 1).end(20);
     assert_found(&checked, &[("conservation", 20, "overhead")]);
+    // Idle time does not count.
+    let checked = busy().overhead(2, 0, 15).overhead(6, 0, 1).stop(10, 0, 0, Off::Sleeping).end(40);
+    assert_found(&checked, &[("conservation", 40, "15ns on overhead, but was occupied for 10ns")]);
     // The costs of the last decision may reach beyond the end.
     let checked = busy().overhead(5, 0, 10).overhead(15, 0, 30).overhead(15, 0, 30).end(20);
     assert_found(&checked, &[]);

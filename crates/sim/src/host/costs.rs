@@ -60,8 +60,8 @@ impl Charging {
 }
 
 impl Host<'_> {
-    /// Cost of switching to `task` and of the caches it finds cold.
-    pub fn switch_cost(&mut self, cpu: CpuId, task: TaskId) -> Span {
+    /// Cost of switching to `task`, and of the caches it finds cold.
+    pub fn switch_cost(&mut self, cpu: CpuId, task: TaskId) -> [Span; 2] {
         let costs = &self.machine.costs;
         let last = self.cpus[cpu.index()].last;
         let tasks = self.referee.tasks();
@@ -78,7 +78,7 @@ impl Host<'_> {
         };
         self.overhead(cpu, Overhead::Switch, switch);
         self.overhead(cpu, Overhead::Refill, refill);
-        switch + refill
+        [switch, refill]
     }
 
     /// Charges `span` of CPU time of `cpu` to the host instead of the running task. Call `arm` afterwards.

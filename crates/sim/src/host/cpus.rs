@@ -22,8 +22,11 @@ pub struct CpuRun {
     pub last: Option<TaskId>,
     /// Time of the pick or of the last charge.
     pub charged: Time,
-    /// Time from which the running task does its own work; before, the CPU does host work.
+    /// Time from which the running task does its own work; before, the CPU does host work. What is left of it when the
+    /// task stops delays the next one.
     pub working: Time,
+    /// Time at which the CPU has decided and switched. A request to reschedule waits for it.
+    switched: Time,
     /// End of the work that the block layer has for the CPU.
     pub io_until: Time,
     /// That work, and waiting for elevators' locks, as far as it was not reported.
@@ -56,6 +59,7 @@ impl CpuRun {
             last: None,
             charged: Time::ZERO,
             working: Time::ZERO,
+            switched: Time::ZERO,
             io_until: Time::ZERO,
             io_unreported: [Span::ZERO; 2],
             slice_end: Time::NEVER,
@@ -131,6 +135,7 @@ impl Host<'_> {
             }
             match self.referee.current(cpu) {
                 Some(task) if self.holds_back(cpu, task) => {}
+                Some(_) if self.cpus[cpu.index()].switched > self.now() => self.reschedule_once_switched(cpu),
                 Some(task) => {
                     self.settle(cpu);
                     self.stop_runnable(cpu, task, Stop::Preempted, Enqueue::Preempted, Off::Preempted);
@@ -140,6 +145,13 @@ impl Host<'_> {
         }
         self.asked.clear();
         self.arm_policy_timer();
+    }
+
+    /// `cpu` decides or switches with interrupts off: it sees the request afterwards.
+    #[cold]
+    fn reschedule_once_switched(&mut self, cpu: CpuId) {
+        let CpuRun { switched, ask_stamp, .. } = self.cpus[cpu.index()];
+        self.agenda.calendar.push(switched, class::RESCHEDULE, Entry::Reschedule(cpu, ask_stamp));
     }
 
     /// Takes the running task off its CPU while it stays runnable; the CPU picks again.
@@ -240,7 +252,8 @@ impl Host<'_> {
     fn run_on(&mut self, cpu: CpuId, pick: Pick, from: CpuId, prev: Option<TaskId>, off: Off) {
         let Pick { task, timeslice } = pick;
         let now = self.now();
-        let mut cost = self.effort_cost(cpu);
+        let decided = self.effort_cost(cpu);
+        let (mut switch, mut refill) = (Span::ZERO, Span::ZERO);
         if self.charging.io {
             self.report_io(cpu);
         }
@@ -253,7 +266,7 @@ impl Host<'_> {
             }
             self.emit(Event::Switch { cpu, prev, off, next: Some(task) });
             if self.charging.switches {
-                cost += self.switch_cost(cpu, task);
+                [switch, refill] = self.switch_cost(cpu, task);
             }
         }
         if self.runs.len() > FITS_INTO_CACHES {
@@ -265,7 +278,8 @@ impl Host<'_> {
         let run = &mut self.cpus[cpu.index()];
         run.last = Some(task);
         run.charged = now;
-        run.working = now.max(run.io_until) + cost;
+        run.switched = now.max(run.io_until).max(run.working) + decided + switch;
+        run.working = run.switched + refill;
         run.slice_end = timeslice.map_or(Time::NEVER, |slice| run.working + slice);
         run.parks = timeslice == Some(Span::ZERO);
         if run.parks && self.locks.keep_in_kernel(task, work, &self.deferred) {

@@ -192,8 +192,9 @@ pub trait Order: Sized + 'static {
     fn preemption(&self) -> Preemption;
     /// Rules of balancing of the kernel that is simulated.
     fn version(&self) -> Version;
-    /// The rule by which `ahead`, the current entity, is ahead of `waiting` on the queue of both.
-    fn why(&self, queue: QueueId, ahead: EntityId, waiting: EntityId) -> Option<Reason>;
+    /// The rule by which `ahead`, the current entity, is ahead of `waiting` on the queue of both: by the pick that
+    /// was just made, or as it goes on.
+    fn why(&self, queue: QueueId, ahead: EntityId, waiting: EntityId, is_pick: bool) -> Option<Reason>;
     /// The place of a queued entity, if the order has virtual deadlines.
     fn standing(&self, _entity: EntityId) -> Option<Standing> {
         None

@@ -30,7 +30,7 @@ impl<O: Order> Stack<O> {
             }
             Running::Fair(_) if is_fair(cx, waiting) => match it.resched_at_tick {
                 true => Some(Reason::AwaitsTick),
-                false => self.order.rule(ahead, waiting).filter(|it| !is_pick || *it != Reason::AwaitsTick),
+                false => self.order.rule(ahead, waiting, is_pick).filter(|it| !is_pick || *it != Reason::AwaitsTick),
             },
             Running::Fair(_) if class.is_realtime() => {
                 it.realtime.is_throttled().then_some(Reason::Throttled { until: None })
@@ -45,12 +45,12 @@ impl<O: Order> Stack<O> {
 
 impl<O: Order> Hierarchy<O> {
     /// The rule between two tasks: that of the queue which has both, or the groups around them.
-    fn rule(&self, ahead: TaskId, waiting: TaskId) -> Option<Reason> {
+    fn rule(&self, ahead: TaskId, waiting: TaskId, is_pick: bool) -> Option<Reason> {
         let ahead = self.way_up(self.entity(ahead));
         let waiting = self.way_up(self.entity(waiting));
         let (queue, entity) = waiting.into_iter().find(|(queue, _)| ahead.iter().any(|(of, _)| of == queue))?;
         let (_, before) = ahead.into_iter().find(|(of, _)| *of == queue)?;
-        self.order().why(queue, before, entity)
+        self.order().why(queue, before, entity, is_pick)
     }
 
     /// The place of a task in its queue.
