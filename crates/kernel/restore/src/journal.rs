@@ -25,8 +25,10 @@ const FORMAT: &str = "goodness-journal/";
 const VERSION: u32 = 2;
 /// Ends the name of a journal.
 pub const ENDING: &str = "journal";
-/// Suffix of a journal without its first line.
+/// Suffix of a journal without its first line, where the file system has no files without a name.
 const UNBORN: &str = "new";
+/// Names that are tried for a journal.
+const NAMES_TRIED: u32 = 100;
 /// A journal is read up to this size; ours stay far below.
 const LONGEST: u64 = 16 << 20;
 
@@ -38,35 +40,59 @@ pub struct Journal {
     /// The open file. Child processes may inherit its lock.
     pub file: File,
     length: u64,
+    is_named: bool,
 }
 
 impl Journal {
-    /// Makes a new journal in `folder`.
+    /// Makes a new journal in `folder`, to be [published](Journal::publish) once its guard lives. A process that is
+    /// killed before that leaves nothing.
     ///
     /// # Errors
     /// The error of making the folder or the file.
     pub fn make(folder: &Path) -> io::Result<Journal> {
-        static MADE: AtomicU32 = AtomicU32::new(0);
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        let pid = std::process::id();
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).mode(0o600);
+        let Ok(file) = options.clone().custom_flags(libc::O_TMPFILE).open(folder) else {
+            return Journal::make_named(folder, options.create_new(true));
+        };
+        file.lock()?;
+        let free = (0..NAMES_TRIED).map(|_| name(folder, ENDING)).find(|path| !path.exists());
+        let mut journal = Journal { path: free.ok_or_else(taken)?, file, length: 0, is_named: false };
+        journal.append(&first_line(std::process::id()))?;
+        Ok(journal)
+    }
+
+    /// Likewise where a file has a name from its beginning.
+    fn make_named(folder: &Path, options: &OpenOptions) -> io::Result<Journal> {
         // Another command may remove a file that is not locked yet; then it is created again.
-        for _ in 0..100 {
-            let name = format!("{MARK}{pid}-{}", MADE.fetch_add(1, Ordering::Relaxed));
-            let (unborn, path) = (folder.join(format!("{name}.{UNBORN}")), folder.join(format!("{name}.{ENDING}")));
+        for _ in 0..NAMES_TRIED {
+            let unborn = name(folder, UNBORN);
+            let path = unborn.with_extension(ENDING);
             if path.exists() {
                 // An earlier process with the same id left it; do not overwrite it.
                 continue;
             }
-            let file = OpenOptions::new().read(true).append(true).create_new(true).mode(0o600).open(&unborn)?;
+            let file = options.open(&unborn)?;
             file.lock()?;
-            let mut journal = Journal { path, file, length: 0 };
-            journal.append(&first_line(pid))?;
+            let mut journal = Journal { path, file, length: 0, is_named: true };
+            journal.append(&first_line(std::process::id()))?;
             if fs::rename(&unborn, &journal.path).is_ok() {
-                File::open(folder)?.sync_all()?;
                 return Ok(journal);
             }
         }
-        Err(io::Error::other("somebody keeps taking the journal away"))
+        Err(taken())
+    }
+
+    /// Lets others see it, and returns when its name is on disk.
+    ///
+    /// # Errors
+    /// The error of naming the file.
+    pub fn publish(&mut self) -> io::Result<()> {
+        if !std::mem::replace(&mut self.is_named, true) {
+            sys::name_file(&self.file, &self.path)?;
+        }
+        File::open(self.path.parent().unwrap_or(Path::new("/")))?.sync_all()
     }
 
     /// Appends `line`, and returns when it is on disk.
@@ -89,6 +115,16 @@ impl Journal {
         }
         self.file.write_all(line)
     }
+}
+
+/// A name for a journal of this process that it has not used.
+fn name(folder: &Path, ending: &str) -> PathBuf {
+    static USED: AtomicU32 = AtomicU32::new(0);
+    folder.join(format!("{MARK}{}-{}.{ending}", std::process::id(), USED.fetch_add(1, Ordering::Relaxed)))
+}
+
+fn taken() -> io::Error {
+    io::Error::other("somebody keeps taking the journal away")
 }
 
 /// The first line of a journal of this process, ended.
@@ -246,6 +282,7 @@ mod tests {
     fn a_journal_in_use_is_not_stale_and_one_that_nobody_holds_is() {
         let scratch = tempfile::tempdir().expect("scratch");
         let mut journal = Journal::make(scratch.path()).expect("made");
+        journal.publish().expect("published");
         journal.append(b"1 rmdir /a\n").expect("written");
         journal.append(b"2 rmdir /b\n").expect("written");
         journal.note(b"1 done\n3 rmdir /c").expect("written");
@@ -255,6 +292,31 @@ mod tests {
         let read = read(&left[0].1).expect("a journal");
         assert_eq!((read.pid, read.boot), (std::process::id(), boot()));
         assert_eq!(read.lines, [b"2 rmdir /b".to_vec()], "done is done, and a half line was never made");
+    }
+
+    #[test]
+    fn a_journal_without_a_guard_yet_is_nothing_in_the_folder_and_none_is_published_twice() {
+        let scratch = tempfile::tempdir().expect("scratch");
+        let [mut first, other] = [(); 2].map(|()| Journal::make(scratch.path()).expect("made"));
+        assert_ne!(first.path, other.path);
+        if !first.is_named {
+            assert!(sys::listed(scratch.path()).is_empty());
+            drop(other);
+            [(); 2].iter().for_each(|()| first.publish().expect("published"));
+        }
+        let found = opened(scratch.path());
+        assert!(found.iter().all(|(_, file)| read(file).is_some_and(|it| it.pid == std::process::id())));
+        assert!(found.iter().any(|(path, _)| *path == first.path));
+    }
+
+    #[test]
+    fn a_journal_has_a_name_from_its_beginning_where_it_must() {
+        let scratch = tempfile::tempdir().expect("scratch");
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create_new(true).mode(0o600);
+        let mut journal = Journal::make_named(scratch.path(), &options).expect("made");
+        journal.publish().expect("published");
+        assert_eq!(sys::listed(scratch.path()), [journal.path.clone()]);
     }
 
     #[test]

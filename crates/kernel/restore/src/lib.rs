@@ -90,8 +90,9 @@ impl Restore {
     /// # Errors
     /// As for [`Restore::of_this_process`].
     pub fn start_in(folder: &Path) -> io::Result<Restore> {
-        let journal = Journal::make(folder)?;
+        let mut journal = Journal::make(folder)?;
         let guard = Some(Guard::start(&journal.file, &journal.path)?);
+        journal.publish()?;
         let state = State {
             journal,
             guard,

@@ -1,8 +1,9 @@
 //! Paths for the kernel, mounts and sorted folders.
 
 use std::ffi::{CString, OsStr};
-use std::fs;
+use std::fs::{self, File};
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -19,6 +20,21 @@ pub fn c_path(text: &OsStr) -> io::Result<CString> {
 pub fn is_writable(at: &Path) -> bool {
     // SAFETY: a NUL-terminated string that outlives the call.
     c_path(at.as_os_str()).is_ok_and(|path| unsafe { libc::access(path.as_ptr(), libc::W_OK) } == 0)
+}
+
+/// Gives the file, opened with `O_TMPFILE`, the name `at`.
+///
+/// # Errors
+/// The error of linkat(2): the name is taken, or /proc is not mounted.
+pub fn name_file(file: &File, at: &Path) -> io::Result<()> {
+    let opened = c_path(format!("/proc/self/fd/{}", file.as_raw_fd()).as_ref())?;
+    let target = c_path(at.as_os_str())?;
+    let here = libc::AT_FDCWD;
+    // SAFETY: NUL-terminated strings that outlive the call.
+    match unsafe { libc::linkat(here, opened.as_ptr(), here, target.as_ptr(), libc::AT_SYMLINK_FOLLOW) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 /// Mounts a tracefs on the existing folder `at`.
