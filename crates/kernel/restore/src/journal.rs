@@ -268,10 +268,24 @@ fn is_ours(file: &File) -> bool {
     file.metadata().is_ok_and(|it| it.uid() == sys::effective_user() && it.nlink() > 0)
 }
 
-/// The journals in `folder` whose processes and guards are dead, opened and locked. Files of other users are skipped.
-pub fn stale(folder: &Path) -> Vec<(PathBuf, File)> {
-    // Checked again under the lock: its process may have removed it meanwhile.
-    opened(folder).into_iter().filter(|(_, file)| file.try_lock().is_ok() && is_ours(file)).collect()
+/// The journals in a folder. Each is looked at once: one that dies between two looks would be missing from both lists.
+#[derive(Debug)]
+pub struct Found {
+    /// Those whose processes and guards are dead, locked.
+    pub stale: Vec<(PathBuf, File)>,
+    /// Those in use.
+    pub in_use: Vec<(PathBuf, File)>,
+}
+
+impl Found {
+    /// Those of this user in `folder`.
+    pub fn of(folder: &Path) -> Found {
+        let (mut stale, in_use): (Vec<_>, _) =
+            opened(folder).into_iter().partition(|(_, file)| file.try_lock().is_ok());
+        // Checked again under the lock: its process may have removed it meanwhile.
+        stale.retain(|(_, file)| is_ours(file));
+        Found { stale, in_use }
+    }
 }
 
 #[cfg(test)]
@@ -286,9 +300,9 @@ mod tests {
         journal.append(b"1 rmdir /a\n").expect("written");
         journal.append(b"2 rmdir /b\n").expect("written");
         journal.note(b"1 done\n3 rmdir /c").expect("written");
-        assert!(stale(scratch.path()).is_empty());
+        assert!(Found::of(scratch.path()).stale.is_empty());
         drop(journal);
-        let left = stale(scratch.path());
+        let left = Found::of(scratch.path()).stale;
         let read = read(&left[0].1).expect("a journal");
         assert_eq!((read.pid, read.boot), (std::process::id(), boot()));
         assert_eq!(read.lines, [b"2 rmdir /b".to_vec()], "done is done, and a half line was never made");
@@ -317,6 +331,10 @@ mod tests {
         let mut journal = Journal::make_named(scratch.path(), &options).expect("made");
         journal.publish().expect("published");
         assert_eq!(sys::listed(scratch.path()), [journal.path.clone()]);
+        let mut other = Journal::make(scratch.path()).expect("made");
+        other.publish().expect("published");
+        let modes = [journal, other].map(|it| fs::metadata(it.path).expect("there").mode() & 0o777);
+        assert_eq!(modes, [0o600; 2], "for this user alone, either way");
     }
 
     #[test]
@@ -324,7 +342,7 @@ mod tests {
         let scratch = tempfile::tempdir().expect("scratch");
         fs::write(scratch.path().join("goodness-1.journal"), "1 tree /\n").expect("scratch");
         fs::write(scratch.path().join("precious.txt"), "keep").expect("scratch");
-        let left = stale(scratch.path());
+        let left = Found::of(scratch.path()).stale;
         assert_eq!(left.len(), 1);
         assert!(read(&left[0].1).is_none());
     }

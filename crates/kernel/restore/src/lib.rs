@@ -320,7 +320,7 @@ impl Drop for Undo {
 /// Live processes of this user that own a resource, in all journal folders.
 #[must_use]
 pub fn owners() -> Vec<Owner> {
-    stale::folders().iter().flat_map(|folder| owner::owners(folder)).collect()
+    stale::folders().iter().flat_map(|folder| owner::owners(journal::Found::of(folder).in_use)).collect()
 }
 
 /// Start time of process `pid` in ticks since boot; `None` if there is no such process.

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 
 use goodness_sys as sys;
 
-use super::stale::find_in;
-use super::{journal, process_start};
+use super::journal::{self, Found};
+use super::{process_start, stale};
 
 /// Time limit for the guard of a dead owner, or another restorer, to finish, and for others to check ownership.
 const GRACE: Duration = Duration::from_secs(10);
@@ -49,8 +49,9 @@ pub fn claim(folder: &Path, resource: &Path, mut write: impl FnMut() -> io::Resu
     let begun = Instant::now();
     loop {
         let turn = take_turn(folder)?;
-        let told = undo_left(folder, resource)?;
-        let owner = owners(folder).into_iter().find(|owner| owner.resources.iter().any(|it| it == resource));
+        let Found { stale, in_use } = Found::of(folder);
+        let told = undo_left(stale, resource)?;
+        let owner = owners(in_use).into_iter().find(|owner| owner.resources.iter().any(|it| it == resource));
         match owner {
             None => return write().map(|()| told),
             // Its guard is about to undo its changes.
@@ -79,10 +80,10 @@ fn take_turn(folder: &Path) -> io::Result<File> {
     Ok(turn)
 }
 
-/// Undoes the changes that dead owners left on `resource`.
-fn undo_left(folder: &Path, resource: &Path) -> io::Result<Vec<String>> {
+/// Undoes the changes that the owners of `stale` journals left on `resource`.
+fn undo_left(stale: Vec<(PathBuf, File)>, resource: &Path) -> io::Result<Vec<String>> {
     let mut told = Vec::new();
-    for stale in find_in(folder).into_iter().filter(|stale| stale.changes().iter().any(|it| it == resource)) {
+    for stale in stale::read(stale).into_iter().filter(|stale| stale.changes().iter().any(|it| it == resource)) {
         let journal = stale.path().to_path_buf();
         told.extend(stale.undo());
         if journal.exists() {
@@ -96,13 +97,31 @@ fn undo_left(folder: &Path, resource: &Path) -> io::Result<Vec<String>> {
     Ok(told)
 }
 
-/// Live processes with journals in `folder`, and the resources they own.
-pub fn owners(folder: &Path) -> Vec<Owner> {
-    let living = journal::opened(folder).into_iter().filter(|(_, file)| file.try_lock().is_err());
-    let read = living.filter_map(|(_, file)| journal::read(&file));
+/// The processes of the journals `in_use`, and the resources they own.
+pub fn owners(in_use: Vec<(PathBuf, File)>) -> Vec<Owner> {
+    let read = in_use.into_iter().filter_map(|(_, file)| journal::read(&file));
     read.map(|contents| {
         let resources = contents.resources();
         Owner { command: contents.command, since: contents.since, process: contents.pid, resources }
     })
     .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_owner_that_dies_while_another_looks_is_still_an_owner() {
+        let scratch = tempfile::tempdir().expect("scratch");
+        let mut journal = journal::Journal::make(scratch.path()).expect("made");
+        journal.publish().expect("published");
+        journal.append(&journal::own_line(Path::new("/a"))).expect("written");
+        let found = Found::of(scratch.path());
+        drop(journal);
+        assert!(found.stale.is_empty());
+        assert_eq!(owners(found.in_use)[0].resources, [PathBuf::from("/a")]);
+        let found = Found::of(scratch.path());
+        assert_eq!((found.stale.len(), found.in_use.len()), (1, 0));
+    }
 }

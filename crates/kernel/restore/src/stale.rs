@@ -123,6 +123,11 @@ pub fn folders() -> Vec<PathBuf> {
 /// Leftovers of dead processes in `folder`.
 #[must_use]
 pub fn find_in(folder: &Path) -> Vec<StaleJournal> {
-    let stale = |(path, file): (PathBuf, File)| StaleJournal { contents: journal::read(&file), path, file };
-    journal::stale(folder).into_iter().map(stale).collect()
+    read(journal::Found::of(folder).stale)
+}
+
+/// Reads journals that are locked.
+pub fn read(stale: Vec<(PathBuf, File)>) -> Vec<StaleJournal> {
+    let read_one = |(path, file): (PathBuf, File)| StaleJournal { contents: journal::read(&file), path, file };
+    stale.into_iter().map(read_one).collect()
 }
