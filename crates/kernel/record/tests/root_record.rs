@@ -339,6 +339,23 @@ fn a_task_that_comes_late_and_goes_early_is_recorded_with_its_attributes() {
 }
 
 #[test]
+fn a_connection_that_comes_late_is_counted() {
+    if !recordable("a_connection_that_comes_late_is_counted") {
+        return;
+    }
+    let scratch = tempfile::tempdir().expect("scratch");
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let script = format!("sleep 1; exec 3<>/dev/tcp/127.0.0.1/{port}; sleep 2");
+    let command = ["bash", "-c", &script].map(Into::into).to_vec();
+    let options = Options { output: scratch.path().join("late.gz"), command, ..Options::default() };
+    let done = record(&options, &mut |_| ()).expect("recorded");
+    assert_eq!(done.exit_code(), 0);
+    let header = header(&unpacked(&options.output));
+    assert_eq!(header["connections"][0]["established"], 1, "{}", header["connections"]);
+}
+
+#[test]
 fn a_small_buffer_loses_events_and_says_so() {
     if !recordable("a_small_buffer_loses_events_and_says_so") {
         return;
