@@ -22,9 +22,9 @@ Examples:
   goodness compare mixed --machine this.toml   use it
   sudo goodness calibrate --device /dev/sda -o disk.toml
 
-Exit codes: 0 measured, 1 failure, 2 bad output or disk, 3 the device misses the loads it was not fitted to.")]
+Exit codes: 0 measured, 1 failure, 2 bad output or disk, 3 the device misses a load that it was not fitted to.")]
 pub struct Calibrate {
-    /// Disk or file of 64 MiB or more to measure instead; it is only read.
+    /// Disk or file of 64 MiB or more to measure instead; only read, without --allow-writes.
     #[arg(long, value_name = "PATH")]
     device: Option<PathBuf>,
     /// Measure writes, too: what was read is written back. Nobody else may write to the disk or file meanwhile.
@@ -33,7 +33,7 @@ pub struct Calibrate {
     /// File to write; standard output by default.
     #[arg(short, long, value_name = "FILE.toml")]
     output: Option<PathBuf>,
-    /// Write the figures as JSON; without FILE, or with `-`, to standard output, instead of the file.
+    /// Write JSON (goodness.calibrate/1, of disks calibrate-disk/1); without FILE, or with `-`, to standard output alone.
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     json: Option<PathBuf>,
     #[command(flatten)]
@@ -51,7 +51,7 @@ impl Calibrate {
         self.quiet.begin();
         if let Some(path) = self.output.as_deref().filter(|path| path.extension().is_none_or(|end| end != "toml")) {
             let shown = path.display();
-            return Err(Failure::usage(format!("{shown}: machine files are TOML; write --output {shown}.toml")));
+            return Err(Failure::usage(format!("{shown}: machine and device files are TOML; use -o {shown}.toml")));
         }
         output::check_with(&[], &self.tables, &[(&self.output, "--output"), (&self.json, "--json")])?;
         let bar = progress::bar(Calibration::steps(self.device.is_some(), self.allow_writes), "measuring");

@@ -34,6 +34,9 @@ pub fn by_name(text: &str, seed: Seed) -> Result<Box<dyn Device>, String> {
         return Ok(Box::new(Fitted::new(fitted::read(text)?, seed)?));
     }
     let (name, settings) = text.split_once(':').unwrap_or((text, ""));
+    if fitted::is_file(name) {
+        return Err(format!("{name} is a device file and takes no settings; leave out \":{settings}\""));
+    }
     let kind = kind(name.trim())?;
     let settings = pairs(settings).map_err(|e| format!("device {}: {e}", kind.name))?;
     (kind.make)(&settings, seed).map_err(|e| format!("device {}: {e}", kind.name))
@@ -86,5 +89,6 @@ mod tests {
         assert!(error("null:depth").contains("KEY=VALUE"));
         assert!(error("null:depth=0").contains("outside 1"));
         assert!(error("null:depth=1,depth=2").contains("twice"));
+        assert!(error("disk.toml:depth=1").contains("disk.toml is a device file and takes no settings"));
     }
 }

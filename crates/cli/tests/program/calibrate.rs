@@ -23,7 +23,11 @@ fn a_calibrated_machine_runs_a_workload() {
 
 #[test]
 fn a_machine_file_that_would_not_be_known_as_one_is_refused() {
-    refused(folder().path(), &["calibrate", "-o", "here.txt"], &["here.txt: machine files are TOML", "here.txt.toml"]);
+    refused(
+        folder().path(),
+        &["calibrate", "-o", "here.txt"],
+        &["here.txt: machine and device files are TOML", "here.txt.toml"],
+    );
     refused(folder().path(), &["calibrate", "-o", "missing/here.toml"], &["missing/here.toml cannot be written"]);
 }
 
@@ -31,6 +35,7 @@ fn a_machine_file_that_would_not_be_known_as_one_is_refused() {
 fn a_disk_that_cannot_be_measured_is_refused_and_a_device_file_is_a_device() {
     let here = folder();
     refused(here.path(), &["calibrate", "--device", "gone"], &["gone cannot be opened for direct I/O"]);
+    refused(here.path(), &["calibrate", "--device", "."], &[". is neither a disk nor a file; name a disk"]);
     refused(here.path(), &["calibrate", "--allow-writes"], &["--device"]);
     std::fs::write(here.path().join("jobs.fio"), "[a]\nrw=randread\ndirect=1\nsize=1m\n").unwrap();
     refused(here.path(), &["run", "jobs.fio", "-p", "rr", "--device", "gone.toml"], &["gone.toml cannot be read"]);
@@ -39,6 +44,10 @@ fn a_disk_that_cannot_be_measured_is_refused_and_a_device_file_is_a_device() {
                 spread = [[1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000]]\n\
                 sequential = 1000\nsizes = [4096]\nlink_ns = [0]\n\
                   link_spread = [1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000]\n";
+    std::fs::write(here.path().join("none.toml"), "cpus = 4\n").unwrap();
+    let none =
+        ["none.toml is no device file: unknown field `cpus`", "; `goodness calibrate --device PATH -o none.toml`"];
+    refused(here.path(), &["run", "jobs.fio", "-p", "rr", "--device", "none.toml"], &none);
     std::fs::write(here.path().join("disk.toml"), device).unwrap();
     let run = goodness(here.path(), &["run", "jobs.fio", "-p", "rr", "--device", "disk.toml", "--json"]);
     let report: serde_json::Value = serde_json::from_slice(&run.stdout).expect(&text(&run.stderr));

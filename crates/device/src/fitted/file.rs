@@ -13,10 +13,9 @@ pub fn is_file(device: &str) -> bool {
 /// # Errors
 /// A file that cannot be read, or that is no device file, as a sentence.
 pub fn read(path: &str) -> Result<Model, String> {
-    let text = std::fs::read_to_string(path).map_err(|why| {
-        format!("{path} cannot be read: {why}; `goodness calibrate --device PATH -o {path}` writes a device file")
-    })?;
-    parse(&text).map_err(|why| format!("{path} is no device file: {why}"))
+    let remedy = format!("`goodness calibrate --device PATH -o {path}` writes a device file");
+    let text = std::fs::read_to_string(path).map_err(|why| format!("{path} cannot be read: {why}; {remedy}"))?;
+    parse(&text).map_err(|why| format!("{path} is no device file: {why}; {remedy}"))
 }
 
 fn parse(text: &str) -> Result<Model, String> {

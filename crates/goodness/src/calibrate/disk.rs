@@ -67,9 +67,7 @@ impl Measured {
     #[must_use]
     pub fn verdict(&self) -> String {
         let (right, all) = (self.unseen.iter().filter(|row| row.is_accepted()).count(), self.unseen.len());
-        let offs = || self.unseen.iter().map(Row::off);
-        let worst = |of: fn((i64, i64)) -> i64| offs().map(of).max_by_key(|off| off.abs()).unwrap_or(0);
-        let (iops, p99) = (percent(worst(|off| off.0)), percent(worst(|off| off.1)));
+        let [iops, p99] = worst(&self.unseen);
         let trust = if right == all { "Trusted" } else { "Untrusted" };
         format!(
             "{trust}: IOPS and p99 are within {} % on {right} of {all} loads that the device was not fitted to (at \
@@ -86,17 +84,20 @@ impl Measured {
         self.model.render(&remarks)
     }
 
-    /// The answer, the unseen loads and the fit, in `width` columns.
+    /// The answer, the unseen loads, and how near those are that the device was fitted to, in `width` columns.
     #[must_use]
     pub fn text(&self, width: u16) -> String {
         let mut table = table::new(width);
         table.set_header(["load × in flight", "IOPS", "predicted", "rounds", "p99 us", "predicted"]);
-        for (title, rows) in [("Not fitted:", &self.unseen), ("Fitted:", &self.seen)] {
-            table.add_row([title]);
-            table.add_rows(rows.iter().map(words));
-        }
+        table.add_rows(self.unseen.iter().map(words));
         table::align_right(&mut table, 1..6);
-        format!("{}\n\n{table}", self.verdict())
+        let [iops, p99] = worst(&self.seen);
+        let count = self.seen.len();
+        let seen = format!(
+            "The {count} loads that it was fitted to: at most {iops} in IOPS, {p99} in p99 (--json lists them)."
+        );
+        let [verdict, seen] = [self.verdict(), seen].map(|text| table::wrapped("", &text, width, ""));
+        format!("{verdict}\n\n{}\n\n{seen}", table::trimmed(&table))
     }
 
     /// The measurement as data: schema `goodness.calibrate-disk/1`.
@@ -123,8 +124,14 @@ impl Measured {
     }
 }
 
+/// The largest errors of the predicted IOPS and p99.
+fn worst(rows: &[Row]) -> [String; 2] {
+    let of = |off: fn((i64, i64)) -> i64| rows.iter().map(|row| off(row.off())).max_by_key(|it| it.abs());
+    [of(|off| off.0), of(|off| off.1)].map(|it| percent(it.unwrap_or(0)))
+}
+
 fn percent(per_mille: i64) -> String {
-    format!("{}{}.{} %", if per_mille < 0 { "-" } else { "+" }, per_mille.abs() / 10, per_mille.abs() % 10)
+    format!("{}{}.{} %", if per_mille < 0 { "−" } else { "+" }, per_mille.abs() / 10, per_mille.abs() % 10)
 }
 
 /// Load, measured values, how far predictions are off, and how far half the span of the rounds is.

@@ -48,7 +48,11 @@ impl Disk {
     /// A sentence with the remedy.
     pub fn open(path: &Path, with_writes: bool) -> Result<Disk, String> {
         let shown = path.display();
-        let is_disk = std::fs::metadata(path).is_ok_and(|about| about.file_type().is_block_device());
+        let kind = std::fs::metadata(path).ok().map(|about| about.file_type());
+        if kind.is_some_and(|it| !it.is_block_device() && !it.is_file()) {
+            return Err(format!("{shown} is neither a disk nor a file; name a disk, or a file of 64 MiB or more"));
+        }
+        let is_disk = kind.is_some_and(|it| it.is_block_device());
         let exclusive = if is_disk && with_writes { libc::O_EXCL } else { 0 };
         let mut file = OpenOptions::new()
             .read(true)
@@ -59,7 +63,7 @@ impl Disk {
         let about = file.metadata().map_err(|why| format!("{shown}: {why}"))?;
         let bytes = file.seek(SeekFrom::End(0)).map_err(|why| format!("{shown} has no size: {why}; name a disk"))?;
         if bytes < LEAST {
-            return Err(format!("{shown} has {} MiB; take a file or disk of 64 MiB or more", bytes >> 20));
+            return Err(format!("{shown} has {bytes} bytes; take a file or disk of 64 MiB or more"));
         }
         if !is_disk && about.blocks() * SECTOR_BYTES < bytes / 10 * 9 {
             return Err(format!("{shown} has holes, which no disk reads; fill it with data"));
@@ -166,7 +170,7 @@ fn remedy(why: &io::Error) -> &'static str {
         Some(libc::EACCES | libc::EPERM) => "run the same command with `sudo`, or name a file of yours",
         Some(libc::EBUSY) => "it is in use: measure reads only, or a file on it",
         Some(libc::EINVAL) => "its file system has no direct I/O: name a disk, or a file elsewhere",
-        _ => "name a disk or a large file",
+        _ => "name a disk, or a file of 64 MiB or more",
     }
 }
 
@@ -299,6 +303,8 @@ mod tests {
     fn what_cannot_be_measured_is_a_sentence() {
         let why = Disk::open(Path::new("/none"), false).unwrap_err();
         assert!(why.contains("/none cannot be opened for direct I/O"), "{why}");
+        let why = Disk::open(Path::new("/"), false).unwrap_err();
+        assert!(why.starts_with("/ is neither a disk nor a file; name a disk"), "{why}");
         let Some(small) = file(8192) else { return };
         assert!(Disk::open(small.path(), false).unwrap_err().contains("take a file or disk of 64 MiB or more"));
         small.as_file().set_len(LEAST).unwrap();
