@@ -126,6 +126,11 @@ impl Conversations {
         Some(answer)
     }
 
+    /// The message that woke `task` starts no turn: something else did.
+    pub fn forget_message(&mut self, task: TaskId) {
+        self.parts[task.index()].woken_by = None;
+    }
+
     /// The turns that began, in order of time.
     #[must_use]
     pub fn begun(&self) -> &[Begun] {
@@ -221,6 +226,9 @@ mod tests {
         let message = conversations.message();
         conversations.woken(LOOP, Time(7), message, Time(8));
         assert_eq!(conversations.clone().acts(LOOP, NOW), Some(message));
+        let mut other = conversations.clone();
+        other.forget_message(LOOP);
+        assert_eq!((other.acts(LOOP, NOW), other.begun().len()), (None, conversations.begun().len()));
         assert_eq!(conversations.speaks(LOOP, TaskId(1), NOW), Some(first));
         assert_eq!(conversations.acts(LOOP, NOW), None);
     }

@@ -40,7 +40,7 @@ struct Round {
 struct Turn {
     round: u32,
     begin: u32,
-    /// Instruction after it was read; `begin` if the loop does not read together.
+    /// Instruction after it was read; `begin` if it is not divided into reading and answering.
     answers: u32,
     /// True if nobody gives its answer after the first lap.
     is_unanswered: bool,
@@ -308,17 +308,20 @@ impl RoundState {
     pub fn take(&self, round: u32) -> Option<usize> {
         let Ready { links, rounds, .. } = &mut *self.ready();
         let ready = &mut rounds[round as usize];
-        let turn = if self.turns.rounds[round as usize].reads_together {
-            if ready.unread.is_empty() {
-                std::mem::swap(&mut ready.turns, &mut ready.unread);
-            }
-            let turn = ready.unread.pop_front(links)?;
+        if !self.turns.rounds[round as usize].reads_together {
+            let turn = ready.turns.pop_front(links)?;
+            return Some(self.turns.turns[turn as usize].begin as usize);
+        }
+        if ready.unread.is_empty() {
+            std::mem::swap(&mut ready.turns, &mut ready.unread);
+        }
+        let turn = ready.unread.pop_front(links)?;
+        let Turn { begin, answers, .. } = self.turns.turns[turn as usize];
+        // One that is not divided is answered where it is read.
+        if answers > begin {
             ready.read.push_back(links, turn);
-            turn
-        } else {
-            ready.turns.pop_front(links)?
-        };
-        Some(self.turns.turns[turn as usize].begin as usize)
+        }
+        Some(begin as usize)
     }
 
     /// Once the batch of `round` is read: the instruction at which its next turn that is not answered yet continues.
@@ -436,6 +439,19 @@ mod tests {
         assert_eq!((state.take(0), state.answers(0)), (reads(2), continues(1)), "the first came later");
         assert_eq!((state.answers(0), state.answers(0)), (continues(2), None));
         assert_eq!((state.take(0), state.answers(0)), (reads(0), continues(0)));
+    }
+
+    #[test]
+    fn a_turn_that_is_not_divided_is_taken_once_in_a_loop_that_reads_together() {
+        use Instruction::{Answer, BeginTurn, Cut, HasRead, Run};
+        let of_loop = [BeginTurn(0), Run(Span(1)), HasRead(0), Run(Span(2)), BeginTurn(1), Run(Span(3)), Cut];
+        let mut programmes = vec![ops(&of_loop), ops(&[Answer(0)]), ops(&[Answer(1)])];
+        let state = RoundState::new(Arc::new(LoopRounds::arrange(&mut programmes, &[false; 2])), Channel(0));
+        for turn in [0, 1] {
+            assert_eq!(state.answer(turn, 0), Some(Channel(0)));
+        }
+        assert_eq!((state.take(0), state.answers(0)), (Some(1), None), "the other is not read yet");
+        assert_eq!((state.take(0), state.answers(0), state.answers(0)), (Some(5), Some(3), None));
     }
 
     #[test]

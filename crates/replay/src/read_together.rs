@@ -75,20 +75,18 @@ fn batches(turns: &[Begun]) -> Vec<&[Begun]> {
 
 /// True if a loop answers in reverse what it has read: nine of ten times that one turn of a batch follows another.
 fn answers_in_reverse(batches: &[&[Begun]], peers: &BTreeMap<Answer, TaskId>) -> bool {
-    let mut before: Vec<Option<&TaskId>> = Vec::new();
+    let mut before = BTreeMap::<Option<&TaskId>, usize>::new();
     let mut acted = None;
     let (mut as_read, mut pairs) = (0, 0);
     for batch in batches {
         if acted.is_none_or(|acted| batch[0].slept > acted) {
             before.clear();
         }
-        let place = |turn: &Begun| {
-            let peer = peers.get(&turn.answer);
-            (before.iter().position(|it| *it == peer).unwrap_or(before.len()), turn.came)
-        };
+        let place = |turn: &Begun| (before.get(&peers.get(&turn.answer)).copied().unwrap_or(usize::MAX), turn.came);
         as_read += batch.windows(2).filter(|two| place(&two[0]) > place(&two[1])).count();
         pairs += batch.len() - 1;
-        before = batch.iter().rev().map(|turn| peers.get(&turn.answer)).collect();
+        // Of a peer that was answered twice, the first place counts.
+        before = batch.iter().map(|turn| peers.get(&turn.answer)).zip((0..batch.len()).rev()).collect();
         acted = batch.last().map(|turn| turn.acted);
     }
     pairs >= RECURRING as usize && as_read * 10 >= pairs * 9

@@ -94,7 +94,7 @@ impl Recovery<'_> {
     fn end_connection(&mut self, pool: u32, task: TaskId, at: Time) -> Ending {
         let client = self.pools.all[pool as usize].client;
         if let Some(reply) = self.recoveries[task.index()].reply.take() {
-            self.conversations.acts(client, at);
+            self.conversations.forget_message(client);
             self.unknowns.inferred_answers += 1;
             self.recoveries[client.index()].push(Instruction::BeginTurn(reply));
         }
