@@ -49,10 +49,10 @@ fn gates(diff: &Diff) -> String {
 
 fn decision(diff: &Diff, first: &FirstDifference) -> String {
     let (number, at) = (first.replication + 1, figure::time(Some(first.at_ns)));
-    let (place, before) = match (first.cpu, first.disk) {
-        (_, Some(disk)) => (format!(", disk {disk}"), "at the disk"),
-        (Some(cpu), _) => (format!(", CPU {cpu}"), "running before"),
-        (None, None) => (String::new(), "running before"),
+    let (place, before, none) = match (first.cpu, first.disk) {
+        (_, Some(disk)) => (format!(", disk {disk}"), "requests at the disk", "no request"),
+        (Some(cpu), _) => (format!(", CPU {cpu}"), "running before", "nobody"),
+        (None, None) => (String::new(), "running before", "nobody"),
     };
     let row = |name: &str, label: &str, it: &Choice| {
         let since = |who: String, span: u64| format!("{who} ({})", figure::time(Some(span)));
@@ -62,7 +62,7 @@ fn decision(diff: &Diff, first: &FirstDifference) -> String {
         let running = it.running.as_ref().map_or("idle".into(), task);
         let now = it.in_flight.map_or(running, |count| count.to_string());
         let rule = it.rule.as_ref().map(|rule| format!(", because {}", rule.said)).unwrap_or_default();
-        let queue = if queue.is_empty() { "nobody".into() } else { queue.join(", ") };
+        let queue = if queue.is_empty() { none.into() } else { queue.join(", ") };
         [format!("{name} {label}"), format!("{}{rule}", it.did), now, queue].map(|it| Cell::text(&it)).to_vec()
     };
     let caption = format!("{at} into run {number} (seed {}){place}", first.seed);
@@ -114,7 +114,23 @@ fn cells(diff: &Diff, it: &Difference) -> Vec<Cell> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diff::{Kind, Side, Slice, TaskName};
+    use crate::diff::{Kind, Side, Slice, TaskName, text};
+
+    #[test]
+    fn the_queue_of_a_disk_is_shown_with_the_requests_that_the_disk_has() {
+        let waits = QueuedRequest { operation: "read".into(), sector: 8, sectors: 1, by: None, waited_ns: 2_000_000 };
+        let a = Choice { in_flight: Some(1), requests: vec![waits], ..Choice::default() };
+        let b = Choice { in_flight: Some(0), ..Choice::default() };
+        let mut diff = Diff::new(Kind::Arms, Side::default(), Side::default());
+        diff.first_difference = Some(FirstDifference { disk: Some(3), a, b, ..FirstDifference::default() });
+        diff.conclude();
+        let said = text::render(&diff, 80, false);
+        assert!(said.contains("1 request at the disk; read at 8 (waited 2 ms)"), "{said}");
+        assert!(said.contains("0 requests at the disk; no request waiting"), "{said}");
+        let page = render(&diff, "");
+        assert!(page.contains("disk 3") && page.contains("requests at the disk"), "{page}");
+        assert!(page.contains("read at 8 (2 ms)") && page.contains("no request"), "{page}");
+    }
 
     #[test]
     fn names_from_outside_add_no_element_and_both_schedules_are_drawn() {

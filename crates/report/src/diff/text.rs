@@ -74,7 +74,10 @@ impl Page<'_> {
         let (now, none, waiting): (String, &str, Vec<String>) = match first.disk {
             Some(_) => {
                 let waits = |it: &QueuedRequest| waited(request(it), it.waited_ns);
-                let now = format!("{} at the disk", choice.in_flight.unwrap_or_default());
+                let now = match choice.in_flight.unwrap_or_default() {
+                    1 => "1 request at the disk".into(),
+                    count => format!("{count} requests at the disk"),
+                };
                 (now, "no request waiting", choice.requests.iter().map(waits).collect())
             }
             None => {

@@ -17,7 +17,7 @@ fn words(placement: Placement) -> String {
         Placement::StillQueued => "it had not left the run queue there".into(),
         Placement::NoneIdleNear => "no allowed CPU that shares a cache with it idled".into(),
         Placement::SearchEnded { looked_at } => {
-            format!("the search for an idle CPU looks at {looked_at} CPUs, so busy were they")
+            format!("the search for an idle CPU ended after {looked_at}, as all CPUs were busy before")
         }
         Placement::NoneIdle => "no allowed CPU idled".into(),
         Placement::StaysWithParent => "no other part of the machine was idler by enough to leave its parent".into(),
