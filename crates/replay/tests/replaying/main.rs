@@ -235,7 +235,7 @@ fn two_workers() -> Written {
     say(0, switch(1, Off::Sleeping, 2));
     say(5, switch(2, Off::Sleeping, 0));
     for k in 0..40 {
-        let at = 100 + 1000 * k;
+        let at = 100 + 600 * k;
         for (to, later) in [(1, 0), (2, 20)] {
             say(at + later, waking(to, Some(0), Context::SoftIrq));
             say(at + later + 1, wakeup(to));
@@ -264,7 +264,7 @@ fn an_event_loop_goes_on_with_whoever_has_answered_and_finds_everyone_at_rest() 
         // One more than messages: each task's own beginning.
         assert_eq!((slow.len(), quick.len()), (41, 41), "no message meets a worker that is still at work");
         // With a CPU of its own the quick worker answers first; in the recorded order it would wait for the slow one.
-        assert!(quick[40] < slow[5], "{} {}", quick[40], slow[5]);
+        assert!(quick[40] < slow[10], "{} {}", quick[40], slow[10]);
         let sleeps =
             seen.iter().filter(|(_, e)| matches!(e, Event::Switch { prev: Some(TaskId(0)), off: Off::Sleeping, .. }));
         assert!(sleeps.count() > 30, "the loop, which never slept in the recording, sleeps while nobody has answered");
