@@ -92,7 +92,8 @@ impl Outcome {
     }
 }
 
-/// Runs `load` on `device` until `count` commands are done; the first `depth` of them start together and are left out.
+/// Runs `load` on `device` until `count` commands are done, beside the first four of each in flight: those start
+/// together, and are left out.
 ///
 /// # Panics
 /// No command, or none in flight.

@@ -4,7 +4,7 @@
 //! loop of each larger size. Each is first taken as measured, then corrected by what the model makes of the same load.
 
 use super::closed_loop::{Load, Outcome, play};
-use super::{Direction, Fitted, Model, SHARES};
+use super::{Direction, Fitted, Model, SHARES, scaled};
 use goodness_core::{Device, DeviceFacts, Seed};
 
 /// Corrections of the times. A choice: differences fall by half or more with each.
@@ -167,7 +167,7 @@ impl<'a> Parts<'a> {
         }
         for (at, cell) in self.links.iter().enumerate() {
             let is = outcome(model, &cell.load, SHORT)?.mean_ns;
-            let wanted = times.link_ns[at + 1] * cell.measured.mean_ns / is;
+            let wanted = scaled(times.link_ns[at + 1], cell.measured.mean_ns, is);
             // A larger command does not take less of the link.
             times.link_ns[at + 1] = wanted.max(times.link_ns[at]);
         }

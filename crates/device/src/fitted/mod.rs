@@ -23,6 +23,12 @@ use std::collections::BinaryHeap;
 /// Shares, in a ten-thousandth, at which spreads are known.
 pub const SHARES: [u32; 12] = [0, 100, 500, 1000, 2500, 5000, 7500, 9000, 9500, 9900, 9990, 10_000];
 
+/// Longest mean time in a device file, and longest time of a command in a stage, in ns: an hour. With it and
+/// [`DEPTH_MAX`], no time overflows.
+const LONGEST: u64 = 3_600_000_000_000;
+/// The most commands in a device.
+const DEPTH_MAX: u32 = 1 << 20;
+
 /// Times of one direction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -71,6 +77,7 @@ impl Direction {
         let rises = |list: &[u64]| list.windows(2).all(|pair| pair[0] < pair[1]);
         let depths: Vec<u64> = self.depths.iter().map(|depth| u64::from(*depth)).collect();
         let spread_fits = |spread: &Vec<u32>| spread.len() == SHARES.len() && spread.is_sorted();
+        let is_short = |times: &[u64]| times.iter().all(|ns| *ns <= LONGEST);
         let faults = [
             (depths.first() != Some(&1) || !rises(&depths), "depths must ascend from 1"),
             (self.command_ns.len() != depths.len(), "command_ns needs one time for each of depths"),
@@ -79,6 +86,7 @@ impl Direction {
             (self.sizes.is_empty() || !rises(&self.sizes), "sizes must ascend"),
             (self.link_ns.len() != self.sizes.len(), "link_ns needs one time for each of sizes"),
             (!spread_fits(&self.link_spread), "link_spread needs 12 ascending numbers"),
+            (!is_short(&self.command_ns) || !is_short(&self.link_ns), "no time may be longer than an hour"),
         ];
         faults.iter().find(|(is_wrong, _)| *is_wrong).map_or(Ok(()), |(_, what)| Err((*what).into()))
     }
@@ -87,7 +95,7 @@ impl Direction {
     fn command(&self, count: u32) -> u64 {
         let last = self.depths.len() - 1;
         if count >= self.depths[last] {
-            return self.command_ns[last] * u64::from(count) / u64::from(self.depths[last]);
+            return scaled(self.command_ns[last], count.into(), self.depths[last].into());
         }
         let (at, part, whole) = self.between(count);
         mixed(self.command_ns[at], self.command_ns[at + 1], part, whole)
@@ -115,7 +123,7 @@ impl Direction {
     fn link(&self, bytes: u64) -> u64 {
         let last = self.sizes.len() - 1;
         if bytes >= self.sizes[last] || last == 0 {
-            return self.link_ns[last] * bytes / self.sizes[last].max(1);
+            return scaled(self.link_ns[last], bytes, self.sizes[last].max(1));
         }
         let at = self.sizes.partition_point(|size| *size <= bytes).max(1) - 1;
         let low = self.sizes[at];
@@ -132,7 +140,13 @@ fn below(spread: &[u32], share: u32) -> u64 {
 
 /// From `low` to `high`, `part` of `whole` of the way.
 fn mixed(low: u64, high: u64, part: u64, whole: u64) -> u64 {
-    (low * (whole - part) + high * part) / whole
+    let [low, high, part, whole] = [low, high, part, whole].map(u128::from);
+    ((low * (whole - part) + high * part) / whole) as u64
+}
+
+/// `ns` times `by` and divided by `per`, or an hour if that is longer.
+fn scaled(ns: u64, by: u64, per: u64) -> u64 {
+    (u128::from(ns) * u128::from(by) / u128::from(per)).min(LONGEST.into()) as u64
 }
 
 impl Model {
@@ -145,6 +159,12 @@ impl Model {
             if number == 0 {
                 return Err(format!("{name} is 0; give 1 or more"));
             }
+        }
+        if self.depth > DEPTH_MAX {
+            return Err(format!("depth is {}; give at most {DEPTH_MAX}", self.depth));
+        }
+        if self.flush_ns > LONGEST {
+            return Err("flush_ns is longer than an hour; measure again".into());
         }
         if self.sectors_max == 0 || self.sectors > goodness_core::storage::SECTORS_MAX {
             return Err("sectors_max is 0, or sectors are more than 64-bit bytes count; measure again".into());
@@ -211,13 +231,14 @@ impl Fitted {
 
     /// Time in the first stage, and on the link.
     fn times(&mut self, request: &Request) -> (Span, u64) {
-        let is_sequential = self.ends[request.op.direction()] == request.sector;
-        self.ends[request.op.direction()] = request.end();
         match request.op {
             Operation::Flush => return (Span(self.model.flush_ns), 0),
             Operation::Discard => return (Span::ZERO, 0),
             Operation::Read | Operation::Write => {}
         }
+        // A log that is flushed after each write is still written in sequence.
+        let end = &mut self.ends[request.op.direction()];
+        let is_sequential = std::mem::replace(end, request.end()) == request.sector;
         let shares = u64::from(SHARES[SHARES.len() - 1]);
         let share = self.rng.below(shares) as u32;
         let times = self.model.direction(request.op);
@@ -227,9 +248,9 @@ impl Fitted {
         }
         self.link_left -= 1;
         let mean = times.command(self.among);
-        let usual = if is_sequential { mean * u64::from(times.sequential) / 1000 } else { mean };
+        let usual = if is_sequential { scaled(mean, times.sequential.into(), 1000) } else { mean };
         let link = times.link(u64::from(request.sectors) * SECTOR_BYTES);
-        (Span(usual * times.factor(self.among, share) / 1000), link * self.link_factor / 1000)
+        (Span(scaled(usual, times.factor(self.among, share), 1000)), scaled(link, self.link_factor, 1000))
     }
 
     fn push(&mut self, at: Time, id: RequestId, stage: Stage) {
@@ -280,5 +301,56 @@ impl Device for Fitted {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::closed_loop::tests::plain;
+    use super::closed_loop::{Load, play};
+    use super::*;
+    use goodness_core::{Io, Submitter};
+
+    #[test]
+    fn the_longest_times_that_a_file_may_have_do_not_overflow() {
+        let mut model = plain();
+        (model.depth, model.flush_ns) = (DEPTH_MAX, LONGEST);
+        for (at, size) in [1, 1 << 62].into_iter().enumerate() {
+            model.read.sizes[at] = size;
+        }
+        (model.read.depths, model.read.sequential) = (vec![1, 2, u32::MAX], u32::MAX);
+        model.read.command_ns.fill(LONGEST);
+        model.read.link_ns.fill(LONGEST);
+        model.read.link_spread.fill(u32::MAX);
+        model.read.spread.iter_mut().for_each(|spread| spread.fill(u32::MAX));
+        let mut device = Fitted::new(model.clone(), Seed(1)).unwrap();
+        let found = play(&mut device, &Load::sequential(4096, 8), 50, Seed(1));
+        assert_eq!(found.latencies.last(), Some(&(8 * LONGEST)), "one command after the other on the link");
+        let refused = |change: fn(&mut Model)| {
+            let mut other = model.clone();
+            change(&mut other);
+            Fitted::new(other, Seed(1)).err().unwrap_or_default()
+        };
+        assert_eq!(refused(|it| it.read.command_ns[1] += 1), "[read]: no time may be longer than an hour");
+        assert_eq!(refused(|it| it.read.link_ns[1] += 1), "[read]: no time may be longer than an hour");
+        assert!(refused(|it| it.flush_ns += 1).contains("flush_ns"));
+        assert!(refused(|it| it.depth += 1).contains("at most 1048576"));
+    }
+
+    #[test]
+    fn a_flush_between_writes_does_not_break_their_sequence() {
+        let mut device = Fitted::new(plain(), Seed(1)).unwrap();
+        let mut ends = |now: u64, op, sector, sectors| {
+            let io = Io { op, ..Io::read(Submitter(0), sector, sectors) };
+            device.start(Time(now), RequestId(0), &Request::of(&io, Time(now)));
+            let mut done = Vec::new();
+            while done.is_empty() {
+                device.advance(device.next_event(), &mut done);
+            }
+            device.link_free.since(Time(now)).ns()
+        };
+        assert_eq!(ends(0, Operation::Write, 800, 8), 44_096);
+        assert_eq!(ends(1_000_000, Operation::Flush, 0, 0), 1_000_000);
+        assert_eq!(ends(2_000_000, Operation::Write, 808, 8), 24_096, "it continues the one before");
     }
 }
