@@ -28,11 +28,11 @@ def why(
     machine: str | None = None,
     judge: str | Sequence[str] | None = None,
 ) -> Explanation:
-    """Says why something was late: what the longest requests or waits were spent on, one by one and added up.
+    """Says why something was late: what the longest requests, I/Os or waits were spent on, one by one and added up.
 
     A recording is explained as it is. With `policy`, `arm` or `machine`, and for any other work, a run is simulated,
-    and the policy says by which rule it let a task wait. `of` is what a latency is, `at` a time at which it was under
-    way ("6701.5s"), `worst` the number of latencies with their chains. `check` simulates the run without its main
+    and the policy says by which rule it let a task wait. `of` is what a latency is ("io" of simulated runs alone),
+    `at` a time at which it was under way ("6701.5s"), `worst` the number of latencies with their chains. `check` simulates the run without its main
     causes. `profile` simulates it with less CPU time of tasks, shorter holds of locks and faster disks.
     """
     given = work if isinstance(work, Work) else os.fspath(work)

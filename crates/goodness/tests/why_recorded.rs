@@ -122,6 +122,14 @@ fn the_chains_of_requests_sum_to_what_each_took() {
     }
 }
 
+/// A recording without I/Os does not answer that none was late.
+#[test]
+fn the_ios_of_a_recording_as_it_is_are_refused() {
+    let question = Question { of: Some(Latencies::Io), ..Question::default() };
+    let refused = why_recorded("redis-benchmark-8", &OpenOptions::default(), &question, &unwatched).unwrap_err();
+    assert!(refused.to_string().contains("I/Os are explained of simulated runs"), "{refused}");
+}
+
 #[test]
 fn only_what_was_late_at_a_time_is_explained_if_that_is_asked() {
     let name = "apache-ab-c24-1cpu";

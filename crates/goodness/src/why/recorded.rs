@@ -23,8 +23,15 @@ use goodness_trace::{Recording, Served, Wake};
 /// Explains the latencies of the recording called `text`.
 ///
 /// # Errors
-/// A file that is not a recording of scheduling, nobody who is to be judged, or nothing at the time asked about.
+/// A file that is not a recording of scheduling, nobody who is to be judged, or nothing at the time asked about. I/Os,
+/// of which a recording as it is tells nothing.
 pub fn why_recorded(text: &str, options: &OpenOptions, question: &Question, watch: &Watch) -> Result<Why, Refusal> {
+    if question.of == Some(Of::Io) {
+        return Err(Refusal::usage(format!(
+            "{text}: I/Os are explained of simulated runs, not of a recording as it is"
+        ))
+        .remedy("ask for requests, waits, wakeups or all, or simulate fio jobs, a block trace or disks"));
+    }
     let recording = read_recording(text, options.window, watch)?;
     let (history, warnings) = crate::open::history(&recording, options)?;
     let rule = Rule::new(&history, TickGrid::find(&history));
