@@ -142,7 +142,7 @@ fn each_wrong_reason_is_found() {
     assert!(startled.what.contains("decides otherwise"), "{startled}");
 }
 
-/// What is wrong with what a policy says of its placements, and how it says it.
+/// Faults in the answers of a policy about its placements, and how it gives them.
 const MISPLACES: [(&str, Misplaces); 7] = [
     ("says of every CPU that it idles", |said| said.map(|_| Placement::IdleCpu)),
     ("says of idle CPUs that none idles", |said| match said? {
@@ -162,7 +162,7 @@ const MISPLACES: [(&str, Misplaces); 7] = [
     ("says of every task that it stays with its parent", |said| said.map(|_| Placement::StaysWithParent)),
 ];
 
-/// What is found about the placements of `eevdf` on eight CPUs, told by `misplaces`, and the number of those checked.
+/// The number of checked placements of `eevdf` on eight CPUs, told by `misplaces`; the first finding if one is wrong.
 fn misplaced(misplaces: Misplaces) -> Result<usize, Broken> {
     let entry = goodness_policies::entry("eevdf").unwrap();
     let make = |machine: &Machine, seed: Seed| {

@@ -71,7 +71,7 @@ pub struct Placed<'a> {
     pub task: TaskId,
     /// The CPU that the policy chose.
     pub cpu: CpuId,
-    /// What makes it runnable.
+    /// The reason for which it becomes runnable.
     pub why: &'a Enqueue,
     running: &'a [Option<TaskId>],
     waiting: &'a [Vec<TaskId>],

@@ -3,7 +3,7 @@
 use crate::metrics::Window;
 use goodness_core::{CpuId, Event, Observer, Span, TaskId, Time};
 
-/// What a task did in one fifth.
+/// CPU time and stops of a task in one fifth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InFifth {
     /// Its CPU time.
@@ -12,7 +12,7 @@ pub struct InFifth {
     pub stops: u32,
 }
 
-/// What a task did in each fifth.
+/// Those of each fifth.
 pub type ByFifth = [InFifth; Fifths::COUNT];
 
 /// Adds up CPU time and stops by task and fifth.

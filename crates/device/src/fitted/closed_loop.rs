@@ -55,7 +55,7 @@ impl std::fmt::Display for Load {
     }
 }
 
-/// What came of a load.
+/// Results of a load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// Commands done in 1000 s.

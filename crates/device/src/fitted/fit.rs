@@ -42,7 +42,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// How far predictions are off, per mille of what was measured: commands in a second, p99.
+    /// Errors of the predictions, per mille of what was measured: commands in a second, p99.
     #[must_use]
     pub fn off(&self) -> (i64, i64) {
         let off = |(predicted, measured): (u64, u64)| {
@@ -60,7 +60,7 @@ impl Row {
     }
 }
 
-/// What `model` makes of the loads, beside what was measured.
+/// Predictions of `model` for the loads, beside what was measured.
 ///
 /// # Errors
 /// A model that does not fit together.

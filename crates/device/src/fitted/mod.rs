@@ -131,7 +131,7 @@ impl Direction {
     }
 }
 
-/// What a share of all stays below in a spread.
+/// The factor that a share of all stays below in a spread.
 fn below(spread: &[u32], share: u32) -> u64 {
     let at = SHARES.partition_point(|known| *known <= share).clamp(1, SHARES.len() - 1) - 1;
     let (low, high) = (u64::from(spread[at]), u64::from(spread[at + 1]));
@@ -153,7 +153,7 @@ impl Model {
     /// Checks that the device can work.
     ///
     /// # Errors
-    /// What is wrong, as a sentence.
+    /// A device that cannot work, as a sentence.
     pub fn check(&self) -> Result<(), String> {
         for (name, number) in [("sectors", self.sectors), ("depth", self.depth.into())] {
             if number == 0 {

@@ -190,7 +190,7 @@ pub struct Blame<F> {
     disks: Disks,
     /// Tasks that are about to sleep for a lock, with its owner.
     contended: BTreeMap<TaskId, (LockId, TaskId)>,
-    /// How many times each: I/Os that are submitted together can end together.
+    /// Latencies to explain, with the number of each: I/Os that are submitted together can end together.
     wanted: BTreeMap<Late, usize>,
     take: F,
 }

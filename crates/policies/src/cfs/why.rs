@@ -5,8 +5,8 @@ use crate::parts::fair::order::EntityId;
 use goodness_core::{Class, Reason};
 
 impl VirtualRuntimes {
-    /// Why the current entity `ahead` runs and `waiting` waits. A buddy is picked if it is close to the fairest entity,
-    /// however far from the others.
+    /// The rule by which the current entity `ahead` runs and `waiting` waits. A buddy is picked if it is close to the
+    /// fairest entity, however far from the others.
     pub(super) fn rule(&self, ahead: EntityId, waiting: EntityId, is_pick: bool) -> Reason {
         let (it, current) = (&self.entities[waiting], &self.entities[ahead]);
         if it.is_idle && !current.is_idle {

@@ -92,7 +92,7 @@ pub(super) struct Interpreter {
     /// Next offset of each sequential access.
     cursors: Box<[u64]>,
     shared: Arc<Shared>,
-    /// What it received, if it ever did.
+    /// Letters that it received, if it ever did.
     post: Option<Box<Post>>,
     /// Channel of replies to its own letters.
     answers: Channel,

@@ -31,7 +31,7 @@ impl<O: Order> Stack<O> {
         }
     }
 
-    /// Why the search around `cpu`, which is busy, found no idle one.
+    /// The reason for which the search around `cpu`, which is busy, found no idle one.
     fn fruitless_search(&self, cx: &Context, task: TaskId, cpu: CpuId) -> Option<Placement> {
         let near = cx.machine.group(cpu, Level::Cache);
         let allowed = || near.iter().filter(|it| cx.tasks.may_run(task, **it));
