@@ -37,6 +37,21 @@ pub fn name_file(file: &File, at: &Path) -> io::Result<()> {
     }
 }
 
+/// True if `file`, open for writing, is open for writing once more: in a process, or as the disk of a loop device. Some
+/// kernels count readers, too. False where the file system cannot tell.
+pub fn is_open_elsewhere(file: &File) -> bool {
+    let lease = |kind: libc::c_int| {
+        // SAFETY: plain call on an open descriptor.
+        match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, kind) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    };
+    // A lease for writing is given to the only user of a file. It is given back at once.
+    let taken = lease(libc::F_WRLCK);
+    taken.and_then(|()| lease(libc::F_UNLCK)).is_err_and(|why| why.raw_os_error() == Some(libc::EAGAIN))
+}
+
 /// Mounts a tracefs on the existing folder `at`.
 ///
 /// # Errors

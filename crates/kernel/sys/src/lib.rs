@@ -24,7 +24,7 @@ pub use child::{STOP, echo_process, end_with_parent, has_ended, process_descript
 pub use class::{SCHED_EXT, become_least_urgent, class_of, is_fair, nice, set_class, set_nice, submit};
 pub use clock::{coarse_ns, end_waits_on_time, local_time, monotonic_ns, sleep_until, tick_ns, user_hz};
 pub use command::{Exit, Running};
-pub use filesystem::{c_path, listed, mount_tracefs, name_file};
+pub use filesystem::{c_path, is_open_elsewhere, listed, mount_tracefs, name_file};
 pub use pipe::{pipe, read_byte, write_byte};
 pub use process::effective_user;
 pub use readiness::{Watch, wait_readable};

@@ -9,7 +9,7 @@ use goodness_core::{DeviceFacts, Rng, SECTOR_BYTES, Seed};
 use goodness_device::fitted::closed_loop::{Load, Outcome};
 use goodness_device::fitted::fit::Cell;
 use goodness_sys::aio::{Piece, Ring};
-use goodness_sys::monotonic_ns;
+use goodness_sys::{self as sys, monotonic_ns};
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Seek, SeekFrom};
 use std::os::fd::AsRawFd;
@@ -67,6 +67,9 @@ impl Disk {
         }
         if !is_disk && about.blocks() * SECTOR_BYTES < bytes / 10 * 9 {
             return Err(format!("{shown} has holes, which no disk reads; fill it with data"));
+        }
+        if !is_disk && with_writes && sys::is_open_elsewhere(&file) {
+            return Err(format!("{shown} is open in another program; end that, or measure reads only"));
         }
         let queue = Queue::of(&about, is_disk);
         let facts = queue.facts((bytes / SECTOR_BYTES).min(SECTORS_MAX));
@@ -291,12 +294,15 @@ mod tests {
     #[test]
     fn writes_leave_the_file_as_it_was() {
         let Some(file) = file(LEAST as usize) else { return };
-        let before = std::fs::read(file.path()).unwrap();
-        let disk = Disk::open(file.path(), true).unwrap();
+        let why = Disk::open(file.path(), true).expect_err("whoever has it open may write to it");
+        assert!(why.contains("is open in another program"), "{why}");
+        let file = file.into_temp_path();
+        let before = std::fs::read(&file).unwrap();
+        let disk = Disk::open(&file, true).unwrap();
         let mixture = Load { sizes: vec![4096, 16_384], depth: 4, is_sequential: false, writes: 60 };
         let latencies = disk.visit(&mixture, Seed(1)).unwrap();
         assert!(!latencies.is_empty() && disk.flush().unwrap() > 0);
-        assert!(std::fs::read(file.path()).unwrap() == before, "the contents have changed");
+        assert!(std::fs::read(&file).unwrap() == before, "the contents have changed");
     }
 
     #[test]
