@@ -220,7 +220,7 @@ impl Rules {
     #[cold]
     fn look_at_switch(&mut self, at: Time, cpu: CpuId, (prev, off, next): Switched, running: Option<TaskId>) {
         self.found.enter(&no_lost_task::INVARIANT, at, no_lost_task::switch_out(cpu, prev, running));
-        self.conservation.switched(at, cpu, prev.is_some(), next.is_some());
+        self.conservation.switched(at, cpu, (prev.is_some(), Some(off)), next.is_some());
         if let Some(prev) = prev {
             let left = self.exits.left(at, prev, off);
             self.found.enter(&exit_final::INVARIANT, at, left);

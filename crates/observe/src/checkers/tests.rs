@@ -65,14 +65,19 @@ fn cpu_time_that_no_task_got_is_found() {
 #[test]
 fn more_overhead_than_time_is_found() {
     let busy = || Stream::new(1, &anywhere(1)).wake(0, 0, 0).start(0, 0, 0);
-    let checked = busy().overhead(5, 0, 30).overhead(6, 0, 1).end(20);
+    let checked = busy().overhead(5, 0, 30).overhead(6, 0, 1).stop(20, 0, 0, Off::Sleeping).end(20);
     assert_found(&checked, &[("conservation", 20, "overhead")]);
     // Idle time does not count.
     let checked = busy().overhead(2, 0, 15).overhead(6, 0, 1).stop(10, 0, 0, Off::Sleeping).end(40);
-    assert_found(&checked, &[("conservation", 40, "15ns on overhead, but was occupied for 10ns")]);
-    // The costs of the last decision may reach beyond the end.
-    let checked = busy().overhead(5, 0, 10).overhead(15, 0, 30).overhead(15, 0, 30).end(20);
-    assert_found(&checked, &[]);
+    assert_found(&checked, &[("conservation", 40, "16ns on overhead, but was occupied for 10ns")]);
+    // The decision to idle takes idle time.
+    assert_found(&busy().overhead(2, 0, 8).overhead(10, 0, 90).stop(10, 0, 0, Off::Sleeping).end(40), &[]);
+    // What delays the tasks may reach beyond the end, and beyond the last of them.
+    let preempted = || busy().overhead(5, 0, 10).overhead(7, 0, 30).overhead(8, 0, 30);
+    assert_found(&preempted().end(9), &[]);
+    assert_found(&preempted().stop(9, 0, 0, Off::Preempted).start(39, 0, 0).end(40), &[]);
+    let stopped = preempted().stop(9, 0, 0, Off::Sleeping).end(40);
+    assert_found(&stopped, &[("conservation", 40, "70ns on overhead, but was occupied for 9ns")]);
     // Searches of an idle CPU may overlap.
     assert_found(&Stream::new(1, &anywhere(1)).overhead(5, 0, 30).overhead(6, 0, 1).end(20), &[]);
 }
