@@ -32,8 +32,9 @@ def why(
 
     A recording is explained as it is. With `policy`, `arm` or `machine`, and for any other work, a run is simulated,
     and the policy says by which rule it let a task wait. `of` is what a latency is ("io" of simulated runs alone),
-    `at` a time at which it was under way ("6701.5s"), `worst` the number of latencies with their chains. `check` simulates the run without its main
-    causes. `profile` simulates it with less CPU time of tasks, shorter holds of locks and faster disks.
+    `at` a time at which it was under way ("6701.5s"), `worst` the number of latencies with their chains. `check`
+    simulates the run without its main causes. `profile` simulates it with less CPU time of tasks, shorter
+    holds of locks and faster disks.
     """
     given = work if isinstance(work, Work) else os.fspath(work)
     return _goodness.why(
