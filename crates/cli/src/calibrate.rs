@@ -33,7 +33,8 @@ pub struct Calibrate {
     /// File to write; standard output by default.
     #[arg(short, long, value_name = "FILE.toml")]
     output: Option<PathBuf>,
-    /// Write JSON (goodness.calibrate/1, of disks calibrate-disk/1); without FILE, or with `-`, to standard output alone.
+    /// Write JSON (goodness.calibrate/1, of disks calibrate-disk/1); without FILE, or with `-`, to standard output
+    /// alone.
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     json: Option<PathBuf>,
     #[command(flatten)]
