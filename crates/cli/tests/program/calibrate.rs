@@ -50,7 +50,8 @@ fn a_disk_that_cannot_be_measured_is_refused_and_a_device_file_is_a_device() {
     refused(here.path(), &["run", "jobs.fio", "-p", "rr", "--device", "none.toml"], &none);
     std::fs::write(here.path().join("disk.toml"), device).unwrap();
     let run = goodness(here.path(), &["run", "jobs.fio", "-p", "rr", "--device", "disk.toml", "--json"]);
-    let report: serde_json::Value = serde_json::from_slice(&run.stdout).expect(&text(&run.stderr));
+    let report: serde_json::Value =
+        serde_json::from_slice(&run.stdout).unwrap_or_else(|_| panic!("{}", text(&run.stderr)));
     let latency = &report["policies"][0]["metrics"]["io_latency_p50"]["value"];
     assert!(latency.as_f64().is_some_and(|ns| (990_000.0..1_010_000.0).contains(&ns)), "{latency}");
 }

@@ -14,7 +14,7 @@ pub enum Calibration {
     /// Scheduling costs.
     Machine(Found),
     /// A disk, and the device fitted to it.
-    Disk(Measured),
+    Disk(Box<Measured>),
 }
 
 impl Calibration {
@@ -34,7 +34,8 @@ impl Calibration {
         mut progress: impl FnMut(&'static str) + Send,
     ) -> Result<Calibration, Refusal> {
         match path {
-            Some(path) => disk::measure(path, with_writes, || progress("measuring the disk")).map(Calibration::Disk),
+            Some(path) => disk::measure(path, with_writes, || progress("measuring the disk"))
+                .map(|it| Calibration::Disk(Box::new(it))),
             None => {
                 let failed = |why| Refusal::failed(format!("this machine cannot be measured: {why}"));
                 measure(progress).map(Calibration::Machine).map_err(failed)
