@@ -10,7 +10,7 @@
 //!    after that one a reply which is later still. Then it was not waiting for that reply: it acts by itself (for
 //!    example a new request to an idle worker), and its current turn continues. Replies in reverse are no exception,
 //!    however many, since only the first of them is later than all before it. A loop that reads messages together
-//!    passes nobody over ([`super::read_together`]).
+//!    passes nobody over (`read_together`).
 //! 3. If the loop slept and a peer woke it, that message starts a new turn, unless rule 1 names another reply for the
 //!    loop's next action.
 //!
@@ -36,7 +36,7 @@ pub struct Begun {
     /// Time at which the loop last went to sleep.
     pub slept: Time,
     /// True if it was passed over: it starts a turn only if the loop reads messages together
-    /// ([`super::read_together`]).
+    /// (`read_together`).
     pub is_passed_over: bool,
 }
 

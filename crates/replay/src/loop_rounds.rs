@@ -8,7 +8,7 @@
 //! A loop that connects to a pool ([`super::pools`]) serves in the order of the replies, as `epoll` does: a reply there
 //! belongs to the next service of the pool, not to a recorded order.
 //!
-//! A loop that reads messages together ([`super::read_together`]) takes all turns whose replies have arrived, as far as
+//! A loop that reads messages together (`read_together`) takes all turns whose replies have arrived, as far as
 //! [`Instruction::HasRead`]. Then it continues each of them there, before it takes others. The recorded order holds the
 //! peers together, too: in reverse of the order of reading, clients of Redis drift apart, and who is done first keeps
 //! the CPU while others still ask (request p99 of `redis-benchmark-16.1` +45 %).
