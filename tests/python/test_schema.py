@@ -78,6 +78,7 @@ MEASURES: list[tuple[str, list[str]]] = [
     ("conform-1", ["conform", "{here}/x.toml", "--runs", "2", "--json", "-"]),
     ("race-1", ["race", "{here}/race.toml", "--json", "-"]),
     ("calibrate-1", ["calibrate", "--json", "-"]),
+    ("calibrate-disk-1", ["calibrate", "--device", "{here}/disk", "--json", "-"]),
     ("doctor-1", ["doctor", "--json"]),
 ]
 #: Exit codes of a verdict, which has a document all the same.
@@ -101,6 +102,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Documents:
     here = tmp_path_factory.mktemp("documents")
     for name, text in [("x.toml", TASK), ("s.toml", SWEEP), ("race.toml", RACE)]:
         (here / name).write_text(text)
+    (here / "disk").write_bytes(bytes(64 << 20))
     found: Documents = {}
     for name, words in WRITES + (MEASURES if sys.platform == "linux" else []):
         found.setdefault(name, []).append(written(words, here))

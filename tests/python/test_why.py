@@ -69,7 +69,7 @@ def test_mistakes_are_errors_with_a_remedy() -> None:
         g.why(RECORDED, at="1s")
     with pytest.raises(g.UsageError, match="at: .*unit"):
         g.why(RECORDED, at="5")
-    with pytest.raises(g.UsageError, match="write requests, waits, wakeups or all"):
+    with pytest.raises(g.UsageError, match="write requests, io, waits, wakeups or all"):
         g.why(RECORDED, of="naps")  # type: ignore[arg-type]
     with pytest.raises(g.UsageError, match="nearest is \"eevdf\""):
         g.why("mixed", policy="eevfd")
