@@ -61,7 +61,8 @@ impl Tuning {
 
     fn undecided(&self) -> String {
         let open = self.finalists.iter().find(|it| it.standing == Standing::Undecided);
-        let may = open.map_or_else(String::new, |it| format!("; the best of the others, {}, is{}", printable(&it.arm), is(it)));
+        let best = |it: &Finalist| format!("; the best of the others, {}, is{}", printable(&it.arm), is(it));
+        let may = open.map_or_else(String::new, best);
         let remedy = match self.trust {
             Some(_) => "record the load again and name all recordings, or raise --runs.",
             None => "raise --runs.",
