@@ -89,7 +89,7 @@ fn reads_that_wait_for_a_slot_are_told_so() {
     assert!(rules.contains(&"no_slot"), "{rules:?} {:?}", found.worst);
 }
 
-/// What the I/Os of these fio jobs on a drive were spent on.
+/// The explained I/Os of these fio jobs on a drive.
 fn of_jobs(jobs: &str) -> Why {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("jobs.fio");

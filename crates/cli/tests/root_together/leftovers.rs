@@ -1,4 +1,4 @@
-//! What commands can leave on a machine: settings, and what carries their process ids or descends from them.
+//! Leftovers of commands on a machine: settings, and what carries their process ids or descends from them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -64,7 +64,7 @@ impl Leftovers {
         }
     }
 
-    /// What is not as it was `before`.
+    /// The differences from `before`.
     pub fn beyond(&self, before: &Leftovers) -> Vec<String> {
         let differs = |(what, value): &(&String, &String)| before.0.get(*what) != Some(*value);
         self.0.iter().filter(differs).map(|(what, value)| format!("{what}: {}", value.trim())).collect()

@@ -16,10 +16,10 @@ const TERMINATE: i32 = 15;
 /// A command that takes longer hangs.
 const LONGEST: Duration = Duration::from_secs(40);
 
-/// How a command ends.
+/// The planned end of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// When it has done its work.
+    /// It ends by itself, its work done.
     Itself,
     Interrupt,
     Terminate,
@@ -48,11 +48,11 @@ pub struct Victim {
     pub after: Duration,
 }
 
-/// How a command ended.
+/// The end that a command had.
 #[derive(Debug)]
 pub struct Ended {
     pub id: u32,
-    /// What it got before it had ended.
+    /// The signal that it got before it had ended.
     pub sent: Option<End>,
     /// Guards that were killed.
     pub guards: usize,

@@ -181,7 +181,7 @@ impl Model {
     }
 }
 
-/// Where a command is.
+/// The place of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     Command { link_ns: u64 },

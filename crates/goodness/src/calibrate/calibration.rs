@@ -1,4 +1,4 @@
-//! What `goodness calibrate` measured, of the CPUs or of a disk, to be written and shown.
+//! The measurement of `goodness calibrate`, of the CPUs or of a disk, to be written and shown.
 
 use super::disk::{self, Measured};
 use super::{Document, render, surroundings, text};

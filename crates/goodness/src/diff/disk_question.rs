@@ -6,7 +6,7 @@ use goodness_core::{DiskId, IoReason, MadeElevator, Operation, Request, RequestI
 use goodness_observe::asked_elevator::{AskedElevator, AskerIo, DecidedIo, DidIo};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Why a side did not issue what the other one did.
+/// The reason for which a side did not issue what the other one did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     /// This request waits, by this rule.
@@ -90,7 +90,7 @@ impl DiskQuestion {
         });
     }
 
-    /// Why the other side's choice still waits. The last answer counts as long as it does.
+    /// The reason for which the other side's choice still waits. The last answer counts as long as it does.
     fn ask_of_rest(&self, decided: &DecidedIo) {
         let Some(other) = self.other else { return };
         let Some(waiting) = other.among(decided) else { return self.answers(Some(Answer::NotThere(other))) };

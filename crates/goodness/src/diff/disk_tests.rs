@@ -141,7 +141,7 @@ fn equal_elevators_differ_nowhere() {
     }
 }
 
-/// What each side did and why, as the terminal shows it.
+/// The choices of both sides and their reasons, as the terminal shows them.
 fn said(elevators: [&str; 2], work: &str) -> [(String, Option<String>); 2] {
     let found = found(elevators, work, None).0.unwrap_or_else(|| panic!("{elevators:?} differ"));
     [found.a, found.b].map(|it| (it.did, it.rule.map(|rule| rule.said)))
@@ -172,7 +172,7 @@ fn the_nearest_request_is_the_nearest_of_the_queue_that_is_shown() {
     assert!(place(own) < place(other), "the one that came first is before the nearest: {:?}", found.b.requests);
 }
 
-/// Where an elevator idles, the other side's request waits though the disk is free.
+/// An elevator idles: the other side's request waits though the disk is free.
 #[test]
 fn a_disk_that_is_kept_idle_is_said_to_be() {
     let work = "duration = \"400ms\"\nmachine = \"cpus=2,hz=1000\"\n\

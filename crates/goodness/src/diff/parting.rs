@@ -159,7 +159,7 @@ impl Told {
         self.seen(self.cpu_of(task), did)
     }
 
-    /// What `disk` is given.
+    /// The request that `disk` is given.
     fn dispatch(&self, disk: DiskId) -> model::Choice {
         let waiting = self.scene.disks().waiting(disk);
         let did = match self.choice {

@@ -140,7 +140,7 @@ impl<'a> Explained<'a> {
     }
 }
 
-/// What is explained if nothing is asked for: the first of these that there is, of work whose elevator is open or not.
+/// The latencies explained by default: the first of these that there is, of work whose elevator is open or not.
 pub(super) const fn order(asks_for_elevator: bool) -> &'static [Of] {
     if asks_for_elevator { &[Of::Requests, Of::Io, Of::Waits, Of::All] } else { &[Of::Requests, Of::Waits, Of::All] }
 }

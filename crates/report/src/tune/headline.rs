@@ -104,7 +104,7 @@ impl Tuning {
         }
     }
 
-    /// What the search is to do with the metric.
+    /// The verb for what the search is to do with the metric.
     const fn verb(&self) -> &'static str {
         match self.objective.better {
             Better::Higher => "raise",

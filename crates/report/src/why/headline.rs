@@ -37,7 +37,7 @@ fn rule_in_words(why: &Why, main: &Part) -> String {
     format!(" Rule by which {what}: {}.", in_general(&rule.name))
 }
 
-/// What a simulation without the main cause did, and whether that confirms it.
+/// The result of a simulation without the main cause, and whether that confirms it.
 fn check_in_words(check: &Check, single: bool) -> String {
     let Some(gone) = check.gone else { return String::new() };
     let says = match check.verdict.as_str() {
@@ -50,7 +50,7 @@ fn check_in_words(check: &Check, single: bool) -> String {
     format!(" Simulated with {}, {they_are} {gone} shorter ({expected} expected): {says}.", with(check))
 }
 
-/// What the simulation had in place of the cause.
+/// The edit that the simulation had in place of the cause.
 fn with(check: &Check) -> String {
     let who = check.culprit.as_deref().map(figure::name).unwrap_or_default();
     match check.cause.as_str() {
