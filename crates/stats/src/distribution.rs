@@ -15,6 +15,11 @@ pub fn normal_cdf(z: f64) -> f64 {
     Normal::standard().cdf(z)
 }
 
+/// Density of a standard normal variable at `z`.
+pub fn normal_density(z: f64) -> f64 {
+    Normal::standard().pdf(z)
+}
+
 /// The `z` that a standard normal variable stays below with probability `p`;
 /// infinite at 0 and 1.
 ///

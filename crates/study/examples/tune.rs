@@ -1,14 +1,14 @@
 //! Three knobs, three recordings: the runs of a tuning against those of a grid, and what each finds.
 //!
-//! `cargo run --release -p goodness-study --example tune [-- SEEDS]` searches with both on two recordings of a load and
-//! scores both answers on the third, with seeds that neither saw.
+//! `cargo run --release -p goodness-study --example tune [-- SEEDS [LOAD]]` searches with both on two recordings of a
+//! load and scores both answers on the third, with seeds that neither saw.
 
 use goodness::tune::{Effort, Objective, Space, Tuning};
 use goodness::{Contender, OpenOptions, Plan, Refusal, Work, open, unwatched};
 use goodness_stats::summary::mean;
 use std::path::Path;
 
-/// The load: endless loops, periodic sleepers and short-lived shells.
+/// The load if none is named: endless loops, periodic sleepers and short-lived shells.
 const LOAD: &str = "mixed-1cpu";
 const KNOBS: [&str; 3] = ["base_slice=0.3ms..12ms", "python3.nice=-10..10", "other-*.nice=-10..10"];
 const METRIC: &str = "wakeup_latency_p99";
@@ -21,11 +21,12 @@ const FINAL: u32 = 20;
 
 fn main() -> Result<(), Refusal> {
     let seeds: u64 = std::env::args().nth(1).and_then(|it| it.parse().ok()).unwrap_or(3);
+    let load = std::env::args().nth(2).unwrap_or_else(|| LOAD.into());
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings/repeats");
-    let names = [1, 2, 3].map(|it| folder.join(format!("{LOAD}.{it}.ftrace.zst")).to_string_lossy().into_owned());
+    let names = [1, 2, 3].map(|it| folder.join(format!("{load}.{it}.ftrace.zst")).to_string_lossy().into_owned());
     let works: Vec<Work> =
         names.iter().map(|name| open(name, &OpenOptions::default(), &unwatched)).collect::<Result<_, _>>()?;
-    println!("{LOAD}, {METRIC}, knobs {}", KNOBS.join(", "));
+    println!("{load}, {METRIC}, knobs {}", KNOBS.join(", "));
     for seed in 1..=seeds {
         let space = Space::of(&KNOBS.map(String::from), works[0].default_contender(None, None)?)?;
         let tuning = Tuning {

@@ -13,6 +13,7 @@
 //! | `knob` | reads knobs, and makes contenders of their values |
 //! | `objective` | reads the objective and the guards |
 //! | `proposer` | draws candidates: a Latin hypercube, then near the survivors |
+//! | `surrogate` | models the objective over all settings, to choose among draws |
 //! | `race` | drops candidates as soon as paired tests show that they are not the best |
 //! | `verdict` | scores the finalists on runs that the search did not see, as a comparison does |
 //! | `effects` | tells the effect of each knob |
@@ -25,6 +26,7 @@ mod objective;
 mod proposer;
 mod race;
 mod race_file;
+mod surrogate;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -213,7 +215,7 @@ impl Tuning<'_> {
         let keep = self.effort.finalists as usize;
         for round in 0..=rounds {
             let parents: Vec<&Candidate> = self.parents(search).into_iter().map(|it| &search.candidates[it]).collect();
-            let new = proposer.propose(round, &parents, &search.candidates)?;
+            let new = proposer.propose(round, &parents, (&search.candidates, &self.losses(search)))?;
             if new.is_empty() {
                 break;
             }
@@ -234,6 +236,16 @@ impl Tuning<'_> {
             search.losers.extend(losers);
         }
         Ok(())
+    }
+
+    /// The logarithm of each candidate's loss; of one that seems to break a guard, that of the worst.
+    fn losses(&self, search: &Search) -> Vec<f64> {
+        let rules = self.rules(search);
+        let logs = (0..search.table.len()).map(|it| rules.estimate(&search.table, it, usize::MAX).ln());
+        let logs: Vec<f64> = logs.collect();
+        let worst = logs.iter().copied().filter(|it| it.is_finite()).fold(0.0, f64::max);
+        let of = |(it, log): (usize, f64)| if rules.seems_to_keep(&search.table, it) { log } else { log.max(worst) };
+        logs.iter().copied().enumerate().map(of).collect()
     }
 
     /// The candidates that new ones are drawn around, the best first: the survivors, and if they are few, those that

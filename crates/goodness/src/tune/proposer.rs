@@ -1,7 +1,9 @@
 //! Proposes candidates: a Latin hypercube first, then settings near those that survived a race (as in iterated racing:
-//! López-Ibáñez and others, "The irace package", Operations Research Perspectives 3, 2016).
+//! López-Ibáñez and others, "The irace package", Operations Research Perspectives 3, 2016) and anywhere, of which a model
+//! of all candidates so far expects most.
 
-use super::knob::Space;
+use super::knob::{Knob, Space};
+use super::surrogate::{Place, Point, Surrogate};
 use crate::contender::Contender;
 use crate::refusal::Refusal;
 use crate::space::strata;
@@ -9,8 +11,8 @@ use goodness_core::{Rng, Seed};
 
 /// One in so many draws of a knob leaves it as it is, where there are several knobs. A choice.
 const AS_IT_IS: u64 = 8;
-/// Draws for each candidate until it is given up that all are known.
-const TRIES: u32 = 20;
+/// Draws for each candidate: the model chooses among them.
+const DRAWS: u32 = 20;
 /// Width of the first draws around a survivor, as a share of the range: irace's.
 const WIDTH: f64 = 0.5;
 
@@ -54,11 +56,17 @@ pub(crate) struct Proposer<'a> {
 }
 
 impl Proposer<'_> {
-    /// New candidates of `round`, around `parents`, the best first; none of them is `known`.
+    /// New candidates of `round`, around `parents`, the best first; none of them is `known`. `losses` has the logarithm
+    /// of each known one's loss; it is infinite where nothing was measured.
     ///
     /// # Errors
     /// A combination of values that the work does not take.
-    pub fn propose(&self, round: u32, parents: &[&Candidate], known: &[Candidate]) -> Result<Vec<Candidate>, Refusal> {
+    pub fn propose(
+        &self,
+        round: u32,
+        parents: &[&Candidate],
+        (known, losses): (&[Candidate], &[f64]),
+    ) -> Result<Vec<Candidate>, Refusal> {
         let mut new: Vec<Candidate> = Vec::new();
         let mut add = |shares: Vec<Option<f64>>| -> Result<usize, Refusal> {
             let candidate = Candidate::at(self.space, shares, round)?;
@@ -69,21 +77,59 @@ impl Proposer<'_> {
         let count = match round {
             0 => self.first,
             last if last == self.last => 0,
-            _ => (self.first / 2).max(2),
+            _ => (self.first / 3).max(2),
         };
         if parents.is_empty() {
             self.hypercube(round, count).into_iter().try_for_each(|shares| add(shares).map(drop))?;
             return Ok(new);
         }
         without_one(parents[0]).try_for_each(|shares| add(shares).map(drop))?;
+        let pool = self.pool(round, parents, (known, &new), count)?;
+        let model = self.model(known, losses);
+        let chosen = match model {
+            Some(model) => model.choose(&pool.iter().map(|it| self.point(it)).collect::<Vec<Point>>(), count as usize),
+            None => (0..pool.len().min(count as usize)).collect(),
+        };
+        new.extend(chosen.into_iter().map(|it| pool[it].clone()));
+        Ok(new)
+    }
+
+    /// Unknown candidates to choose from, half of them near the parents.
+    fn pool(
+        &self,
+        round: u32,
+        parents: &[&Candidate],
+        (known, new): (&[Candidate], &[Candidate]),
+        count: u32,
+    ) -> Result<Vec<Candidate>, Refusal> {
         let mut random = Seed(self.seed).stream("tune", round.into()).rng();
-        for _ in 0..count * TRIES {
+        let mut pool: Vec<Candidate> = Vec::new();
+        for draw in 0..count * DRAWS {
             let parent = pick(parents, &mut random);
-            if add(self.near(parent, round, &mut random))? >= count as usize {
-                break;
+            let width = if draw % 2 == 0 { self.width(round) } else { 1.0 };
+            let candidate = Candidate::at(self.space, self.near(parent, width, &mut random), round)?;
+            if !known.iter().chain(new).chain(&pool).any(|it| it.contender == candidate.contender) {
+                pool.push(candidate);
             }
         }
-        Ok(new)
+        Ok(pool)
+    }
+
+    /// The model of the known candidates that were measured.
+    fn model(&self, known: &[Candidate], losses: &[f64]) -> Option<Surrogate> {
+        let measured = known.iter().zip(losses).filter(|(_, loss)| loss.is_finite());
+        let (points, values) = measured.map(|(it, loss)| (self.point(it), *loss)).unzip();
+        Surrogate::of(points, values)
+    }
+
+    /// Places of a candidate's values.
+    fn point(&self, candidate: &Candidate) -> Point {
+        let place = |(knob, share): (&Knob, &Option<f64>)| match share {
+            Some(share) if knob.is_range() => Place::At(*share),
+            Some(share) => Place::Value(knob.place(*share)),
+            None => Place::AsItIs,
+        };
+        self.space.knobs.iter().zip(&candidate.shares).map(place).collect()
     }
 
     /// Points that fill the strata of every knob once.
@@ -94,11 +140,15 @@ impl Proposer<'_> {
         (0..count as usize).map(|point| columns.iter().map(|column| Some(column[point])).collect()).collect()
     }
 
-    /// A point near `parent`: nearer in later rounds.
-    fn near(&self, parent: &Candidate, round: u32, random: &mut Rng) -> Vec<Option<f64>> {
+    /// Width of the draws around a survivor: less in later rounds.
+    fn width(&self, round: u32) -> f64 {
+        WIDTH * f64::from(self.first).powf(-f64::from(round) / self.space.knobs.len() as f64)
+    }
+
+    /// A point near `parent`.
+    fn near(&self, parent: &Candidate, width: f64, random: &mut Rng) -> Vec<Option<f64>> {
         let knobs = self.space.knobs.len();
-        let width = WIDTH * f64::from(self.first).powf(-f64::from(round) / knobs as f64);
-        let draw = |(knob, share): (&super::knob::Knob, &Option<f64>)| {
+        let draw = |(knob, share): (&Knob, &Option<f64>)| {
             if knobs > 1 && random.below(AS_IT_IS) == 0 {
                 return None;
             }
