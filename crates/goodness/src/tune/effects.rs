@@ -96,7 +96,7 @@ mod tests {
         let knobs = ["base_slice=0.3ms..12ms", "x.nice=-10..10", "run_to_parity=on|off"].map(String::from);
         let space = Space::of(&knobs, Contender::policy(PolicySpec::parse("eevdf").unwrap())).unwrap();
         let proposer = Proposer { space: &space, seed: 5, first: 16, last: 3 };
-        let first = proposer.propose(0, &[], &[Candidate::default_of(&space)]).unwrap();
+        let first = proposer.first(&Candidate::default_of(&space)).unwrap();
         let log = |it: &Candidate| {
             let [slice, parity] = [0, 2].map(|knob| space.knobs[knob].place(it.shares[knob].unwrap()) as f64);
             0.5 * slice - 0.4 * parity

@@ -77,7 +77,7 @@ pub struct Tuning<'a> {
 /// How much a tuning runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// Candidates of the first round; 0 for a number that grows with the knobs. Later rounds have half as many.
+    /// Candidates of the first round; 0 for a number that grows with the knobs. Later rounds have a third as many.
     pub candidates: u32,
     /// Rounds; 0 for a number that grows with the knobs.
     pub rounds: u32,
@@ -214,8 +214,13 @@ impl Tuning<'_> {
         let proposer = Proposer { space: &self.space, seed: self.seed, first: self.first_candidates(), last: rounds };
         let keep = self.effort.finalists as usize;
         for round in 0..=rounds {
-            let parents: Vec<&Candidate> = self.parents(search).into_iter().map(|it| &search.candidates[it]).collect();
-            let new = proposer.propose(round, &parents, (&search.candidates, &self.losses(search)))?;
+            let new = if round == 0 {
+                proposer.first(&search.candidates[DEFAULT])?
+            } else {
+                let parents: Vec<&Candidate> =
+                    self.parents(search).into_iter().map(|it| &search.candidates[it]).collect();
+                proposer.later(round, &parents, (&search.candidates, &self.losses(search)))?
+            };
             if new.is_empty() {
                 break;
             }
@@ -249,14 +254,19 @@ impl Tuning<'_> {
     }
 
     /// The candidates that new ones are drawn around, the best first: the survivors, and if they are few, those that
-    /// gain too little to win themselves, but may be near one that does. None if nothing survived.
+    /// gain too little to win themselves, but may be near one that does. If there are none, the best of all.
     fn parents(&self, search: &Search) -> Vec<usize> {
+        let rules = self.rules(search);
+        let losers = |only: Option<Dropped>| {
+            let some = search.losers.iter().filter(|(_, why)| only.is_none_or(|only| *why == only));
+            rules.ranked(&search.table, some.map(|(it, _)| *it).collect())
+        };
         let mut parents = search.survivors.clone();
-        if !parents.is_empty() {
-            let small = search.losers.iter().filter(|(_, why)| *why == Dropped::TooSmall).map(|(it, _)| *it);
-            parents.extend(self.rules(search).ranked(&search.table, small.collect()));
-            parents.truncate(self.effort.finalists as usize);
+        parents.extend(losers(Some(Dropped::TooSmall)));
+        if parents.is_empty() {
+            parents = losers(None);
         }
+        parents.truncate(self.effort.finalists as usize);
         parents
     }
 

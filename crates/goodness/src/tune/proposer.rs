@@ -12,7 +12,7 @@ use goodness_core::{Rng, Seed};
 /// One in so many draws of a knob leaves it as it is, where there are several knobs. A choice.
 const AS_IT_IS: u64 = 8;
 /// Draws for each candidate: the model chooses among them.
-const DRAWS: u32 = 20;
+const DRAWS: usize = 20;
 /// Width of the first draws around a survivor, as a share of the range: irace's.
 const WIDTH: f64 = 0.5;
 
@@ -49,70 +49,74 @@ impl Candidate {
 pub(crate) struct Proposer<'a> {
     pub space: &'a Space,
     pub seed: u64,
-    /// Candidates of the first round; later rounds have half as many.
+    /// Candidates of the first round; later rounds have a third as many.
     pub first: u32,
     /// The last round, in which only knobs of the best are left as they are.
     pub last: u32,
 }
 
 impl Proposer<'_> {
-    /// New candidates of `round`, around `parents`, the best first; none of them is `known`. `losses` has the logarithm
-    /// of each known one's loss; it is infinite where nothing was measured.
+    /// The candidates of the first round: they fill the strata of every knob once. None is the default.
     ///
     /// # Errors
     /// A combination of values that the work does not take.
-    pub fn propose(
+    pub fn first(&self, default: &Candidate) -> Result<Vec<Candidate>, Refusal> {
+        let columns: Vec<Vec<f64>> =
+            (0..self.space.knobs.len()).map(|knob| strata(self.first, self.seed, knob as u64)).collect();
+        let points = (0..self.first as usize).map(|point| columns.iter().map(|column| Some(column[point])).collect());
+        let mut new = Vec::new();
+        self.add(&mut new, std::slice::from_ref(default), points, 0)?;
+        Ok(new)
+    }
+
+    /// New candidates of a later `round`, around `parents`, the best first; none of them is `known`. `losses` has the
+    /// logarithm of each known one's loss; it is infinite where nothing was measured.
+    ///
+    /// # Errors
+    /// A combination of values that the work does not take.
+    pub fn later(
         &self,
         round: u32,
         parents: &[&Candidate],
         (known, losses): (&[Candidate], &[f64]),
     ) -> Result<Vec<Candidate>, Refusal> {
-        let mut new: Vec<Candidate> = Vec::new();
-        let mut add = |shares: Vec<Option<f64>>| -> Result<usize, Refusal> {
-            let candidate = Candidate::at(self.space, shares, round)?;
-            let is_known = known.iter().chain(&new).any(|it| it.contender == candidate.contender);
-            new.extend(Some(candidate).filter(|_| !is_known));
-            Ok(new.len())
-        };
-        let count = match round {
-            0 => self.first,
-            last if last == self.last => 0,
-            _ => (self.first / 3).max(2),
-        };
-        if parents.is_empty() {
-            self.hypercube(round, count).into_iter().try_for_each(|shares| add(shares).map(drop))?;
+        let mut new = Vec::new();
+        self.add(&mut new, known, without_one(parents[0]), round)?;
+        if round == self.last {
             return Ok(new);
         }
-        without_one(parents[0]).try_for_each(|shares| add(shares).map(drop))?;
-        let pool = self.pool(round, parents, (known, &new), count)?;
-        let model = self.model(known, losses);
-        let chosen = match model {
-            Some(model) => model.choose(&pool.iter().map(|it| self.point(it)).collect::<Vec<Point>>(), count as usize),
-            None => (0..pool.len().min(count as usize)).collect(),
+        let count = (self.first / 3).max(2) as usize;
+        let mut random = Seed(self.seed).stream("tune", round.into()).rng();
+        let draws = (0..count * DRAWS).map(|draw| {
+            let parent = pick(parents, &mut random);
+            let width = if draw % 2 == 0 { self.width(round) } else { 1.0 };
+            self.near(parent, width, &mut random)
+        });
+        let mut pool = new.clone();
+        self.add(&mut pool, known, draws, round)?;
+        let pool = pool.split_off(new.len());
+        let chosen = match self.model(known, losses) {
+            Some(model) => model.choose(&pool.iter().map(|it| self.point(it)).collect::<Vec<Point>>(), count),
+            None => (0..pool.len().min(count)).collect(),
         };
         new.extend(chosen.into_iter().map(|it| pool[it].clone()));
         Ok(new)
     }
 
-    /// Unknown candidates to choose from, half of them near the parents.
-    fn pool(
+    /// Adds candidates at `points` that are neither known nor there.
+    fn add(
         &self,
+        all: &mut Vec<Candidate>,
+        known: &[Candidate],
+        points: impl Iterator<Item = Vec<Option<f64>>>,
         round: u32,
-        parents: &[&Candidate],
-        (known, new): (&[Candidate], &[Candidate]),
-        count: u32,
-    ) -> Result<Vec<Candidate>, Refusal> {
-        let mut random = Seed(self.seed).stream("tune", round.into()).rng();
-        let mut pool: Vec<Candidate> = Vec::new();
-        for draw in 0..count * DRAWS {
-            let parent = pick(parents, &mut random);
-            let width = if draw % 2 == 0 { self.width(round) } else { 1.0 };
-            let candidate = Candidate::at(self.space, self.near(parent, width, &mut random), round)?;
-            if !known.iter().chain(new).chain(&pool).any(|it| it.contender == candidate.contender) {
-                pool.push(candidate);
-            }
+    ) -> Result<(), Refusal> {
+        for shares in points {
+            let candidate = Candidate::at(self.space, shares, round)?;
+            let is_known = known.iter().chain(&*all).any(|it| it.contender == candidate.contender);
+            all.extend(Some(candidate).filter(|_| !is_known));
         }
-        Ok(pool)
+        Ok(())
     }
 
     /// The model of the known candidates that were measured.
@@ -130,14 +134,6 @@ impl Proposer<'_> {
             None => Place::AsItIs,
         };
         self.space.knobs.iter().zip(&candidate.shares).map(place).collect()
-    }
-
-    /// Points that fill the strata of every knob once.
-    fn hypercube(&self, round: u32, count: u32) -> Vec<Vec<Option<f64>>> {
-        let knobs = self.space.knobs.len() as u64;
-        let columns = (0..knobs).map(|knob| strata(count, self.seed, u64::from(round) * knobs + knob));
-        let columns: Vec<Vec<f64>> = columns.collect();
-        (0..count as usize).map(|point| columns.iter().map(|column| Some(column[point])).collect()).collect()
     }
 
     /// Width of the draws around a survivor: less in later rounds.
@@ -208,31 +204,35 @@ mod tests {
     }
 
     #[test]
-    fn the_first_round_fills_the_range_and_later_ones_stay_near_the_survivors() {
+    fn the_first_round_fills_the_range_and_later_ones_go_where_the_model_expects_most() {
         let space = space(&["base_slice=0.3ms..12ms", "run_to_parity=on|off"]);
         let proposer = Proposer { space: &space, seed: 3, first: 12, last: 3 };
         let known = [Candidate::default_of(&space)];
-        let first = proposer.propose(0, &[], &known).unwrap();
+        let first = proposer.first(&known[0]).unwrap();
         assert_eq!(first.len(), 12);
         let mut twelfths: Vec<u32> = first.iter().map(|it| (it.shares[0].unwrap() * 12.0) as u32).collect();
         twelfths.sort_unstable();
         assert_eq!(twelfths, (0..12).collect::<Vec<_>>());
         let parent = &first[4];
-        let later = proposer.propose(2, &[parent], &[&known[..], &first].concat()).unwrap();
+        let known = [&known[..], &first].concat();
+        let later = proposer.later(2, &[parent], (&known, &vec![0.0; known.len()])).unwrap();
         assert_eq!(later.len(), 6);
         let alone = |it: &Candidate| it.values.iter().flatten().count() == 1;
         assert!(later[..2].iter().all(alone), "the survivor without each of its knobs comes first");
-        let far = |it: &&Candidate| it.shares[0].is_some_and(|share| (share - parent.shares[0].unwrap()).abs() > 0.3);
-        assert_eq!(later.iter().find(far), None);
-        assert_eq!(proposer.propose(0, &[], &known).unwrap(), first, "equal seeds, equal proposals");
+        // The least loss is at the lower end of the range: the model asks for more there, and without it nothing does.
+        let losses: Vec<f64> = known.iter().map(|it| it.shares[0].unwrap_or(0.5)).collect();
+        let low = |new: &[Candidate]| new[2..].iter().filter(|it| it.shares[0].is_some_and(|it| it < 0.1)).count();
+        let guided = proposer.later(2, &[parent], (&known, &losses)).unwrap();
+        assert!(low(&guided) > 2 && low(&later) < 3, "{guided:?} {later:?}");
+        assert_eq!(proposer.first(&known[0]).unwrap(), first, "equal seeds, equal proposals");
     }
 
     #[test]
     fn nothing_known_is_proposed_again_and_a_small_space_ends() {
         let space = space(&["run_to_parity=on|off"]);
         let proposer = Proposer { space: &space, seed: 1, first: 8, last: 3 };
-        let first = proposer.propose(0, &[], &[Candidate::default_of(&space)]).unwrap();
+        let first = proposer.first(&Candidate::default_of(&space)).unwrap();
         assert_eq!(first.len(), 2, "there are only two values");
-        assert!(proposer.propose(1, &[&first[0]], &first).unwrap().is_empty());
+        assert!(proposer.later(1, &[&first[0]], (&first, &[0.0, 1.0])).unwrap().is_empty());
     }
 }

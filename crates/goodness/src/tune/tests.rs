@@ -220,7 +220,9 @@ fn new_candidates_are_drawn_near_survivors_and_near_the_best_of_those_that_gain_
     search.losers = vec![(2, Dropped::TooSmall), (3, Dropped::TooSmall), (4, Dropped::Worse)];
     assert_eq!(tuning.parents(&search), [1, 3, 2]);
     search.survivors.clear();
-    assert!(tuning.parents(&search).is_empty(), "where nothing survived, the range is filled again");
+    assert_eq!(tuning.parents(&search), [3, 2], "where nothing survived, the best that gain too little");
+    search.losers = vec![(2, Dropped::Worse), (4, Dropped::Worse)];
+    assert_eq!(tuning.parents(&search), [4, 2], "where nothing gains too little either, the best of all");
 }
 
 /// Four readers beside 128 writes in flight, or one reader alone, on a disk.
