@@ -54,11 +54,11 @@ fn finalists(tuning: &Tuning) -> String {
         let kept = it.guards.iter().map(|kept| Cell::text(Tuning::guard_word(*kept)));
         [
             Cell::text(&it.arm),
+            Cell::of_class(it.standing.name(), class),
             Cell::number(&figure::show(it.score.value, unit)),
             Cell::number(&figure::interval(it.score.ci95, unit)),
             Cell::number(&it.ratio.map_or_else(String::new, change)),
             Cell::number(&it.ratio_ci95.map_or_else(String::new, |ends| change_interval(ends, "runs"))),
-            Cell::of_class(it.standing.name(), class),
         ]
         .into_iter()
         .chain(kept)
@@ -66,16 +66,16 @@ fn finalists(tuning: &Tuning) -> String {
     };
     let reference = vec![
         Cell::text(&tuning.default_label()),
+        Cell::of_class("reference", "verdict"),
         Cell::number(&figure::show(tuning.reference.value, unit)),
         Cell::number(&figure::interval(tuning.reference.ci95, unit)),
         Cell::default(),
         Cell::default(),
-        Cell::of_class("reference", "verdict"),
     ];
     let width = reference.len() + tuning.guards.len();
     let mut rows: Vec<Vec<Cell>> = tuning.finalists.iter().map(row).chain([reference]).collect();
     rows.iter_mut().for_each(|row| row.resize(width, Cell::default()));
-    let fixed = ["setting", "mean", "95 % interval", "change", "95 % interval", "result"];
+    let fixed = ["setting", "result", "mean", "95 % interval", "change", "95 % interval"];
     let heads: Vec<&str> = fixed.into_iter().chain(tuning.guards.iter().map(String::as_str)).collect();
     shell::table(&figure::titled(&tuning.objective.metric), &heads, &rows)
 }
