@@ -11,6 +11,7 @@ mod diff;
 mod elevate;
 mod examples;
 mod help;
+mod hostile_draws;
 mod hostile_input;
 #[cfg(not(all(feature = "live", feature = "tables")))]
 mod not_built;
