@@ -51,7 +51,8 @@ impl Attempt {
         std::fs::write(here.path().join(&self.file.name), &self.file.bytes).expect("a file");
         let mut command = Command::new("sh");
         command.args(["-c", &format!("ulimit -v {MEMORY}; exec \"$0\" \"$@\"")]);
-        command.arg(env!("CARGO_BIN_EXE_goodness")).args(&self.words).current_dir(here.path()).env("NO_COLOR", "1");
+        let program = std::env::var_os("GOODNESS_PROGRAM").unwrap_or_else(|| env!("CARGO_BIN_EXE_goodness").into());
+        command.arg(program).args(&self.words).current_dir(here.path()).env("NO_COLOR", "1");
         watched(command, SILENCE)
     }
 

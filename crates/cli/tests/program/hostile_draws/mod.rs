@@ -3,7 +3,7 @@
 //! seconds without a line; one that goes on is interrupted and ends then.
 //!
 //! The seed is another one in each run and is printed; `GOODNESS_SEED` repeats one. `GOODNESS_HOSTILE` is the number of
-//! commands:
+//! commands, `GOODNESS_PROGRAM` another build of the program:
 //!
 //! ```text
 //! GOODNESS_HOSTILE=10000 cargo test --release -p goodness-cli --test program hostile_draws -- --nocapture
