@@ -23,7 +23,7 @@ impl Patience {
     }
 
     /// Calls `say` each `span`.
-    pub fn every(span: Duration, mut say: impl FnMut() + Send + 'static) -> Patience {
+    fn every(span: Duration, mut say: impl FnMut() + Send + 'static) -> Patience {
         let (alive, ended) = channel::<()>();
         std::thread::spawn(move || {
             while ended.recv_timeout(span) == Err(RecvTimeoutError::Timeout) {

@@ -2,10 +2,53 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::{Mutex, Once, PoisonError};
+use std::time::{Duration, Instant};
 
 /// True if no progress is shown.
 static SILENT: AtomicBool = AtomicBool::new(false);
+/// Time between two lines where standard error is not a terminal.
+const BETWEEN_LINES: Duration = Duration::from_secs(10);
+
+/// A bar, and the line that says the same.
+type Lined = (ProgressBar, fn(&ProgressBar) -> String);
+/// The latest bar.
+static LATEST: Mutex<Option<Lined>> = Mutex::new(None);
+
+/// Starts the lines of long work: one every ten seconds to the program's end, where bars are hidden.
+pub fn start_lines() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let start = Instant::now();
+        std::thread::spawn(move || {
+            loop {
+                std::thread::sleep(BETWEEN_LINES);
+                line(start.elapsed());
+            }
+        });
+    });
+}
+
+/// Prints how far long work is.
+fn line(elapsed: Duration) {
+    if SILENT.load(Ordering::Relaxed) || console::user_attended_stderr() {
+        return;
+    }
+    let latest = LATEST.lock().unwrap_or_else(PoisonError::into_inner);
+    let shown = latest.as_ref().filter(|(bar, _)| !bar.is_finished()).map(|(bar, line)| line(bar));
+    let seconds = elapsed.as_secs();
+    match shown.filter(|it| !it.is_empty()) {
+        Some(shown) => eprintln!("{shown}, {seconds} s so far"),
+        None => eprintln!("working, {seconds} s so far"),
+    }
+}
+
+/// Has the lines say what `bar` shows.
+fn lined(bar: ProgressBar, line: fn(&ProgressBar) -> String) -> ProgressBar {
+    start_lines();
+    *LATEST.lock().unwrap_or_else(PoisonError::into_inner) = Some((bar.clone(), line));
+    bar
+}
 
 /// Shows no progress from here on.
 pub fn silence() {
@@ -29,7 +72,7 @@ pub fn bar(steps: u64, what: &'static str) -> ProgressBar {
         bar.set_style(style);
     }
     bar.set_message(what);
-    bar
+    lined(bar, |it| format!("{} {}/{}", it.message(), it.position(), it.length().unwrap_or(0)))
 }
 
 /// A bar over `parts` of simulations, whose message says how far they are.
@@ -41,14 +84,7 @@ pub fn simulations(parts: u64) -> ProgressBar {
         bar.set_style(style);
     }
     bar.enable_steady_tick(Duration::from_secs(1));
-    bar
-}
-
-/// A line about long work, where standard error is not a terminal.
-pub fn line(said: &str) {
-    if !SILENT.load(Ordering::Relaxed) {
-        eprintln!("{said}");
-    }
+    lined(bar, ProgressBar::message)
 }
 
 /// As [`bar`], with the rate.
@@ -70,5 +106,5 @@ pub fn counter(what: String) -> ProgressBar {
         counter.set_style(style);
     }
     counter.set_message(what);
-    counter
+    lined(counter, |it| format!("{} {} simulations", it.message(), it.position()))
 }

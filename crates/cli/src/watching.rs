@@ -5,11 +5,9 @@ use crate::progress;
 use goodness::{Furthest, Progress};
 use indicatif::ProgressBar;
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Time between two lines where standard error is not a terminal.
-const BETWEEN_LINES: Duration = Duration::from_secs(10);
 /// Time between two looks at a simulation under way; told are many more.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
@@ -18,9 +16,6 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 struct Shown {
     bar: Option<ProgressBar>,
     looked: Option<Instant>,
-    /// Prints `said` every ten seconds, also while nothing is told, where the bar is hidden.
-    lines: Option<Patience>,
-    said: Arc<Mutex<String>>,
     /// The furthest simulation that has not ended.
     furthest: Furthest,
     patience: Option<Patience>,
@@ -29,9 +24,10 @@ struct Shown {
 /// Shows progress until it is dropped, for the library's calls: a bar for simulations, or a line every ten seconds, and
 /// a message when a pipe blocks.
 pub fn watch() -> impl Fn(Progress) -> ControlFlow<()> + Sync {
+    progress::start_lines();
     let shown = Mutex::<Shown>::default();
     move |progress: Progress| {
-        lock(&shown).tell(progress);
+        shown.lock().unwrap_or_else(PoisonError::into_inner).tell(progress);
         ControlFlow::Continue(())
     }
 }
@@ -61,16 +57,10 @@ impl Shown {
         let bar = self.bar.get_or_insert_with(|| progress::simulations(self.furthest.parts()));
         bar.set_position(bar.position().max(self.furthest.part()));
         bar.set_message(self.furthest.to_string());
-        if bar.is_hidden() {
-            *lock(&self.said) = self.furthest.to_string();
-            let said = Arc::clone(&self.said);
-            self.lines.get_or_insert_with(|| Patience::every(BETWEEN_LINES, move || progress::line(&lock(&said))));
-        }
     }
 
     /// Clears the bar from the terminal, if it was shown.
     fn clear(&mut self) {
-        self.lines = None;
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }
@@ -81,8 +71,4 @@ impl Drop for Shown {
     fn drop(&mut self) {
         self.clear();
     }
-}
-
-fn lock<T>(it: &Mutex<T>) -> MutexGuard<'_, T> {
-    it.lock().unwrap_or_else(PoisonError::into_inner)
 }
