@@ -9,6 +9,7 @@ mod disk_tests;
 mod first;
 mod judge;
 pub(crate) mod parting;
+mod placement_question;
 mod question;
 mod results;
 mod saved;

@@ -4,13 +4,14 @@ use super::decisions::{Choice, Track, channel};
 use super::disk_question::{Answer, DiskQuestion};
 use super::disk_queues;
 use super::first::{self, Parting};
+use super::placement_question::PlacementQuestion;
 use super::question::Question;
 use super::scene::{Moment, Scene, left};
 use crate::refusal::Refusal;
 use crate::run::Named;
 use crate::simulation::{Around, Beside};
 use crate::storage::AroundElevator;
-use goodness_core::{CpuId, DiskId, Operation, Reason, Submitter, TaskId, Time};
+use goodness_core::{CpuId, DiskId, Operation, Placement, Reason, Submitter, TaskId, Time};
 use goodness_report::diff::{self as model, FirstDifference, Queued, QueuedRequest, TaskName};
 use goodness_report::figure;
 use goodness_report::rule::Rule;
@@ -53,14 +54,18 @@ pub(crate) fn told(parting: &Parting, cpus: usize, rerun: &impl Rerun) -> Result
         let mut scene = Scene::new(cpus, moment);
         let question = Question::of(parting, index);
         let waiting = question.as_ref().map(|it| (it.waiting, it.answer.clone()));
+        let placing = PlacementQuestion::of(parting, index);
+        let placed = placing.as_ref().map(|it| it.answer.clone());
         let around = question.map(|it| -> Around { Box::new(move |made| it.to(made, cpus)) });
+        let around = around.or(placing.map(|it| -> Around { Box::new(move |made| it.to(made, cpus)) }));
         let of_disk = DiskQuestion::of(parting, index);
         let around_elevator =
             of_disk.clone().map(|it| -> Box<AroundElevator> { Box::new(move |disk, made| it.to(disk, made)) });
         let tasks = rerun(index, Beside { observer: Some(&mut scene), around, around_elevator })?;
         let rule = waiting.and_then(|(task, answer)| Some((answer.get()?, task)));
+        let placed = placed.and_then(|it| it.get());
         let io_rule = of_disk.and_then(|it| it.answer());
-        Ok(Told { scene, tasks, at: parting.at, choice: own.map(|it| it.decision.choice), rule, io_rule })
+        Ok(Told { scene, tasks, at: parting.at, choice: own.map(|it| it.decision.choice), rule, placed, io_rule })
     };
     let (a, b) = (side(0)?, side(1)?);
     let told = |it: &Told| match parting.track {
@@ -97,7 +102,9 @@ struct Told {
     choice: Option<Choice>,
     /// The rule by which its choice is ahead of the other side's, which waits.
     rule: Option<(Reason, TaskId)>,
-    /// Likewise of an elevator.
+    /// The rule by which it placed the task.
+    placed: Option<Placement>,
+    /// As `rule`, of an elevator.
     io_rule: Option<Answer>,
 }
 
@@ -156,7 +163,7 @@ impl Told {
             (None, None) if !self.has(task) => "has no such task".into(),
             (_, None) => format!("does not wake {name} yet"),
         };
-        self.seen(self.cpu_of(task), did)
+        model::Choice { rule: self.placed.map(Rule::from), ..self.seen(self.cpu_of(task), did) }
     }
 
     /// The request that `disk` is given.

@@ -7,13 +7,23 @@ use goodness_observe::asked::{Asked, Asker, Decided, Did};
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// The answer.
-#[derive(Clone, Default)]
-pub(super) struct Answer(Rc<Cell<Option<Reason>>>);
+/// The answer, which the question's side of a run writes.
+#[derive(Clone)]
+pub(super) struct Answer<T>(Rc<Cell<Option<T>>>);
 
-impl Answer {
-    pub fn get(&self) -> Option<Reason> {
+impl<T> Default for Answer<T> {
+    fn default() -> Answer<T> {
+        Answer(Rc::new(Cell::new(None)))
+    }
+}
+
+impl<T: Copy> Answer<T> {
+    pub fn get(&self) -> Option<T> {
         self.0.get()
+    }
+
+    pub fn set(&self, answer: Option<T>) {
+        self.0.set(answer);
     }
 }
 
@@ -30,7 +40,7 @@ pub(super) struct Question {
     /// True if one queue serves all CPUs.
     is_shared: bool,
     is_answered: bool,
-    pub answer: Answer,
+    pub answer: Answer<Reason>,
 }
 
 impl Question {
@@ -92,6 +102,6 @@ impl Asker for Question {
         // Of a task that is kept the last answer counts.
         self.is_answered = self.is_pick;
         let ask = if self.is_pick { Decided::why } else { Decided::why_it_goes_on };
-        self.answer.0.set(ask(decided, self.waiting).filter(|_| self.waits(decided)));
+        self.answer.set(ask(decided, self.waiting).filter(|_| self.waits(decided)));
     }
 }

@@ -226,9 +226,15 @@ fn two_policies_that_decide_alike_differ_in_nothing_but_their_costs() {
     assert!(slices.a.did.ends_with("is preempted)") && slices.b.did.starts_with("keeps"), "{slices:?}");
 }
 
-/// The rules of both policies at the first decision that differs, of jobs given by start and length in ms.
+/// The rules of both policies at the first decision that differs, of jobs given by start and length in ms on one CPU.
 fn rules(policies: [&str; 2], jobs: &'static [(u64, u64)]) -> [Option<Rule>; 2] {
-    let machine = Machine::flat(1, 1_000).unwrap();
+    let found = differing(1, policies, jobs);
+    [found.a.rule, found.b.rule]
+}
+
+/// The first decision that differs, of jobs given by start and length in ms.
+fn differing(cpus: usize, policies: [&str; 2], jobs: &'static [(u64, u64)]) -> FirstDifference {
+    let machine = Machine::flat(cpus as u32, 1_000).unwrap();
     let task = |&(start, length): &(u64, u64)| {
         let mut steps = vec![Step::Exit, Step::Compute(Span::from_ms(length))];
         TaskSpec {
@@ -248,8 +254,24 @@ fn rules(policies: [&str; 2], jobs: &'static [(u64, u64)]) -> [Option<Rule>; 2] 
         simulate_with(&machine, made, work, None, &mut observer, Options::default()).expect("a run");
         Ok(names)
     };
-    let found = first(1, &rerun).expect("they differ");
-    [found.a.rule, found.b.rule]
+    first(cpus, &rerun).expect("they differ")
+}
+
+#[test]
+fn a_policy_says_why_it_places_a_task_where_the_other_one_does_not() {
+    let placed = |policies, jobs| {
+        let found = differing(2, policies, jobs);
+        let task = found.placed.map(|it| it.id);
+        (task, [found.a, found.b].map(|it| (it.did, it.rule.map(|rule| rule.name))))
+    };
+    // The fourth finds both CPUs busy, and a third task that waits for CPU 0.
+    assert_eq!(
+        placed(["cfs", "o1"], &[(0, 8), (0, 8), (0, 9), (1, 4)]),
+        (Some(4), [("wakes t 4 on CPU 1".into(), Some("none_idle".into())), ("wakes t 4 on CPU 0".into(), None)])
+    );
+    // The control: the policy that does not place it on an idle CPU says nothing of one.
+    let (task, [fair, other]) = placed(["eevdf", "bfs"], &[(0, 8), (0, 8)]);
+    assert_eq!((task, fair.1, other.1), (Some(2), Some("idle_cpu".into()), None));
 }
 
 #[test]

@@ -113,7 +113,8 @@ pub struct Choice {
     /// Slices around the decision, by end: some before it, some after.
     pub schedule: Vec<Slice>,
     /// The rule by which the policy or the elevator has its choice ahead of the one of the other side, or holds that
-    /// one back; `None` if that one does not wait here, or the rule is not told.
+    /// one back, or by which the policy placed the task; `None` if that choice does not wait here, or the rule is not
+    /// told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<Rule>,
     /// Requests that waited for the disk, in order of arrival.

@@ -21,6 +21,7 @@ pub const LINKS: &[Column] = &[
     column("cause", Text, "Cause."),
     column("culprit", Text, "Task that it waited behind, or group whose limit stopped it."),
     column("rule", Text, "Rule of the policy."),
+    column("placed", Text, "Rule by which the policy placed the task on this CPU, where its wait there begins."),
     column("lock", Text, "Lock for which a task slept meanwhile; missing without one."),
     column("holder", Text, "Task that held it."),
 ];
@@ -76,6 +77,7 @@ pub fn links(why: &Why) -> Table {
                 Cell::Text(&link.cause),
                 link.culprit.as_ref().map(|who| who.name.as_str()).into(),
                 link.rule.as_ref().map(|rule| rule.name.as_str()).into(),
+                link.placed.as_ref().map(|rule| rule.name.as_str()).into(),
                 link.lock.as_ref().map(|lock| lock.name.as_str()).into(),
                 link.lock.as_ref().map(|lock| lock.holder.name.as_str()).into(),
             ]);
