@@ -266,11 +266,11 @@ fn a_policy_says_why_it_places_a_task_where_the_other_one_does_not() {
     };
     // The fourth finds both CPUs busy, and a third task that waits for CPU 0.
     assert_eq!(
-        placed(["cfs", "o1"], &[(0, 8), (0, 8), (0, 9), (1, 4)]),
+        placed(["eevdf", "bfs"], &[(0, 8), (0, 8), (0, 9), (1, 4)]),
         (Some(4), [("wakes t 4 on CPU 1".into(), Some("none_idle".into())), ("wakes t 4 on CPU 0".into(), None)])
     );
     // The control: the policy that does not place it on an idle CPU says nothing of one.
-    let (task, [fair, other]) = placed(["eevdf", "bfs"], &[(0, 8), (0, 8)]);
+    let (task, [fair, other]) = placed(["eevdf", "lottery"], &[(0, 8), (0, 8)]);
     assert_eq!((task, fair.1, other.1), (Some(2), Some("idle_cpu".into()), None));
 }
 
