@@ -5,7 +5,7 @@ use crate::layer::Queue;
 use crate::legacy::UNPLUG_THRESHOLD;
 use crate::multi_queue::{PLUG_REQUESTS, PLUG_SECTORS};
 use crate::pieces::NONE;
-use goodness_core::{Allocate, Io, IoStage, Layer, Operation, Request, RequestId, Run, Span};
+use goodness_core::{Allocate, Io, IoStage, Layer, Operation, Request, RequestId, Run, Span, Time};
 
 /// Most entries of a lane that are offered to the elevator, so that a long lane costs no more than a short one.
 const PIECES_ASKED: u32 = 128;
@@ -39,8 +39,11 @@ impl Queue {
         );
         // A host may have more CPUs than the queue was set up for.
         let io = &Io { cpu: io.cpu % self.referee.facts().cpus, ..*io };
-        let piece = self.pieces.take(*io, self.referee.now(), NONE);
-        out.event(|| self.of_piece(IoStage::Queued, RequestId(0), io, Span::ZERO));
+        let queued = Time(self.referee.now().0 - io.held.0);
+        let piece = self.pieces.take(*io, queued, NONE);
+        if io.held == Span::ZERO {
+            out.event(|| self.of_piece(IoStage::Queued, RequestId(0), io, Span::ZERO));
+        }
         if io.op == Operation::Flush && !self.has_volatile_cache {
             let whole = self.pieces.done(piece).expect("a flush has no parts");
             self.tell_done(RequestId(0), &whole, out);
@@ -53,7 +56,7 @@ impl Queue {
         let mut sector = io.sector;
         while sector < io.end() {
             let sectors = u64::from(self.sectors_max).min(io.end() - sector) as u32;
-            let part = self.pieces.take(Io { sector, sectors, ..*io }, self.referee.now(), piece);
+            let part = self.pieces.take(Io { sector, sectors, ..*io }, queued, piece);
             sleeps = !self.place(part, sleeps, out);
             sector += u64::from(sectors);
         }

@@ -22,6 +22,7 @@ mod pieces;
 mod pool;
 mod rows;
 mod storage;
+mod throttle;
 mod volume;
 
 pub use build::{by_name, by_name_around};
@@ -29,3 +30,4 @@ pub use disk::{Disk, Out, Outcome, Work};
 pub use drive::{Arrival, Drive, Driven, Fault, Source};
 pub use layer::{Queue, QueueOptions};
 pub use storage::Storage;
+pub use throttle::Throttle;

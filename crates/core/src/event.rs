@@ -134,9 +134,11 @@ impl From<Effort> for Overhead {
 /// A stage of block I/O. `Queued` and `Done` concern an I/O, the others a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum IoStage {
-    /// An I/O reached the block layer. One of the next three stages follows at the same instant, or later if it waits
-    /// for a slot.
+    /// An I/O reached the block layer. One of the three stages behind the next follows at the same instant, or later if
+    /// a limit of its group holds it or it waits for a slot.
     Queued,
+    /// A limit of its group, which held it, has let it go on; `span` is the time since it was queued.
+    Released,
     /// It joined a waiting request behind its last sector.
     BackMerged,
     /// It joined a waiting request before its first sector.

@@ -3,6 +3,7 @@
 //! Source: docs/specs/groups-locks.md sections 1.1 and 2.1.
 
 use crate::cpu_set::CpuSet;
+use crate::io_limit::IoLimit;
 use crate::nice::Nice;
 use crate::time::Span;
 use std::ops::Index;
@@ -99,6 +100,8 @@ pub struct Group {
     pub quota: Option<Quota>,
     /// CPUs that its tasks may use (`cpuset.cpus`), of those that the group around it may.
     pub cpus: CpuSet,
+    /// Limit of its block I/O (`io.max`), on each disk.
+    pub io_max: Option<IoLimit>,
 }
 
 impl Group {
@@ -110,7 +113,8 @@ impl Group {
     /// A group of the usual weight.
     #[must_use]
     pub fn new(name: &str, parent: GroupId) -> Group {
-        Group { name: name.into(), parent, weight: Group::WEIGHT, is_idle: false, quota: None, cpus: CpuSet::All }
+        let (weight, cpus) = (Group::WEIGHT, CpuSet::All);
+        Group { name: name.into(), parent, weight, is_idle: false, quota: None, cpus, io_max: None }
     }
 
     /// The weight of a `cpu.weight`, which is in 1..=10000; `None` beyond that.

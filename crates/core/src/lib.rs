@@ -35,6 +35,7 @@ pub mod effort;
 pub mod elevator;
 pub mod event;
 pub mod group;
+pub mod io_limit;
 pub mod io_reason;
 pub mod lock;
 pub mod machine;
@@ -63,6 +64,7 @@ pub use elevator::{
 };
 pub use event::{Event, IoEvent, IoStage, Observer, Off, Overhead, WakeSource};
 pub use group::{Group, GroupId, Groups, Quota};
+pub use io_limit::IoLimit;
 pub use io_reason::{IoReason, WhyWaits};
 pub use lock::{LockId, LockKind};
 pub use machine::{Costs, Cpu, CpuId, IoCosts, Level, Machine};

@@ -1,5 +1,6 @@
 //! Block I/O of tasks, and the requests a block layer makes of it.
 
+use crate::group::GroupId;
 use crate::time::{Span, Time};
 
 /// Bytes of a sector. Addresses and sizes of block I/O count sectors.
@@ -138,6 +139,10 @@ pub struct Io {
     pub cpu: u16,
     /// The submitter's number for it, returned on completion.
     pub tag: u64,
+    /// The task group of the submitter.
+    pub group: GroupId,
+    /// Time that a limit of the group has held it back, before the block layer got it.
+    pub held: Span,
 }
 
 impl Io {
@@ -155,6 +160,8 @@ impl Io {
             priority: IoPriority::DEFAULT,
             cpu: 0,
             tag: 0,
+            group: GroupId::ROOT,
+            held: Span::ZERO,
         }
     }
 
@@ -264,15 +271,12 @@ impl Request {
     pub const fn as_io(&self) -> Io {
         Io {
             op: self.op,
-            sector: self.sector,
-            sectors: self.sectors,
             sync: self.sync,
             durable: self.durable,
             mergeable: self.mergeable,
-            submitter: self.submitter,
             priority: self.priority,
             cpu: self.cpu,
-            tag: 0,
+            ..Io::read(self.submitter, self.sector, self.sectors)
         }
     }
 

@@ -1,7 +1,7 @@
 //! The disks of a trial: devices by name behind the elevator that is being judged.
 
 use crate::spec::ElevatorSpec;
-use goodness_block::{Disk, QueueOptions, Storage, by_name_around};
+use goodness_block::{Disk, QueueOptions, Storage, Throttle, by_name_around};
 use goodness_core::{Device, DiskId, DiskSpec, Machine, MadeElevator, Seed, Workload};
 use goodness_device::{Dilated, Recorded};
 
@@ -32,7 +32,8 @@ pub fn build(
     let judged = judged.map(ToString::to_string);
     let disk = |(index, disk): (usize, &DiskSpec)| {
         let elevator = disk.elevator.as_deref().or(judged.as_deref()).unwrap_or(DEFAULT);
-        one((DiskId(index as u16), disk), elevator, (machine, seed), around)
+        let id = DiskId(index as u16);
+        one((id, disk), elevator, (machine, seed), around).map(|it| Throttle::around(it, id, &work.groups))
     };
     let disks = spec.disks.iter().enumerate().map(disk).collect::<Result<_, _>>()?;
     Storage::new(disks, &spec.volumes).map(Some)

@@ -221,6 +221,9 @@ impl Reading<'_> {
         let mut places = Places::default();
         self.storage(table, &mut plan, &mut places)?;
         plan.groups = self.groups(table)?;
+        if plan.storage.disks.is_empty() && plan.groups.iter().any(|(_, group)| group.io_max.is_some()) {
+            return Err(self.wrong("io_max", "it limits block I/O, and there is no [[disk]]; add one or leave it out"));
+        }
         self.locks(table, &mut plan, &mut places)?;
         for (number, task) in self.tables(table, "task")?.into_iter().enumerate() {
             let line = self.enter("[[task]]", number);

@@ -34,6 +34,18 @@ fn who_preempts_the_holder_of_a_lock_is_named_in_the_first_line_and_checked() {
 }
 
 #[test]
+fn a_limit_on_the_io_of_a_group_is_named_where_there_is_one() {
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/12-io-limits.toml");
+    let answer = said(&["why", example, "--judge", "backup-*", "--of", "io"]);
+    let words = answer.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("held back, because group backup was at its I/O limit"), "{answer}");
+    assert!(words.contains("backup.io_max=max:"), "a check without the limit: {answer}");
+    // The control: the server, which has no limit, waits for the disk alone.
+    let server = said(&["why", example, "--judge", "server-*", "--of", "io"]);
+    assert!(!server.contains("I/O limit"), "{server}");
+}
+
+#[test]
 fn a_recording_is_explained_as_it_is_within_a_terminal() {
     let answer = said(&["why", "apache-ab-c24-1cpu"]);
     assert!(answer.lines().all(|line| line.chars().count() <= 80), "{answer}");

@@ -1,7 +1,7 @@
 //! Commands for cgroups: properties of systemd's units, until the next boot, and files of version 2 for other groups.
 
 use crate::edit::groups::{GroupChange, UNITS, is_meant};
-use goodness_core::{CpuId, CpuSet, Group, Groups, Quota};
+use goodness_core::{CpuId, CpuSet, Group, Groups, IoLimit, Quota};
 use goodness_report::model::Application;
 
 /// Adds the commands for `change` of all groups that `whom` means, on a machine of `cpus` CPUs. `None` if there
@@ -59,9 +59,24 @@ fn properties(group: &Group, change: &GroupChange, cpus: u32) -> Option<String> 
                 Some(format!("CPUQuota={}% CPUQuotaPeriodSec={period}us", percent(quota)?))
             }
         },
+        GroupChange::Io(_) => Some(bandwidths(&group.io_max.unwrap_or_default())),
         GroupChange::Weight(_) | GroupChange::Idle(_) if group.is_idle => Some("CPUWeight=idle".into()),
         GroupChange::Weight(_) | GroupChange::Idle(_) => Some(format!("CPUWeight={}", cpu_weight(group)?)),
     }
+}
+
+/// A limit of I/O as properties of a unit.
+fn bandwidths(limit: &IoLimit) -> String {
+    let parts = [
+        ("IOReadBandwidthMax", limit.read_bytes),
+        ("IOWriteBandwidthMax", limit.written_bytes),
+        ("IOReadIOPSMax", limit.reads),
+        ("IOWriteIOPSMax", limit.writes),
+    ];
+    let property = |(name, value): (&str, Option<u64>)| {
+        format!("'{name}=/dev/DISK {}'", value.map_or("infinity".into(), |value| value.to_string()))
+    };
+    parts.map(property).join(" ")
 }
 
 /// The `cpu.weight` of a group; `None` if none is exactly its weight.
@@ -99,6 +114,10 @@ fn file(group: &Group, change: &GroupChange, cpus: u32) -> Option<(&'static str,
             None => ("cpu.max", "max".into()),
             Some(quota) => ("cpu.max", format!("{} {}", quota.quota.0 / 1000, quota.period.0 / 1000)),
         },
+        GroupChange::Io(_) => {
+            let limit = group.io_max.unwrap_or_default();
+            ("io.max", format!("\"$(lsblk -dno MAJ:MIN /dev/DISK) {limit}\""))
+        }
         GroupChange::Weight(_) => ("cpu.weight", cpu_weight(group)?.to_string()),
         // Writing 0 leaves the usual weight.
         GroupChange::Idle(_) if group.is_idle || group.weight == Group::WEIGHT => {
@@ -147,6 +166,17 @@ mod tests {
         is("web.cpu_max=50ms/100ms", &unit("CPUQuota=50% CPUQuotaPeriodSec=100000us"), &reset);
         is("web.cpu_max=5ms/40ms", &unit("CPUQuota=12.50% CPUQuotaPeriodSec=40000us"), &reset);
         let file = |value: &str, file| format!("echo {value} | sudo tee '/sys/fs/cgroup/box/a/{file}'");
+        let bandwidth = |read: &str| {
+            format!(
+                "'IOReadBandwidthMax=/dev/DISK {read}' 'IOWriteBandwidthMax=/dev/DISK infinity' \
+                 'IOReadIOPSMax=/dev/DISK infinity' 'IOWriteIOPSMax=/dev/DISK infinity'"
+            )
+        };
+        is("web.io_max=rbps=1K", &unit(&bandwidth("1024")), &unit(&bandwidth("infinity")));
+        let max = |read: &str| {
+            file(&format!("\"$(lsblk -dno MAJ:MIN /dev/DISK) rbps={read} wbps=max riops=max wiops=max\""), "io.max")
+        };
+        is("box/a.io_max=rbps=1K", &max("1024"), &max("max"));
         is("box/a.cpu_max=max", &file("max", "cpu.max"), &file("30000 100000", "cpu.max"));
         let (user, _) = one("app.cpu_weight=1").expect("a command");
         assert_eq!(user, "echo 1 | sudo tee '/sys/fs/cgroup/user.slice/user@1.service/app.slice/cpu.weight'");

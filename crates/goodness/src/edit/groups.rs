@@ -4,10 +4,10 @@
 use super::{cpus, matches, number, wrong};
 use crate::refusal::Refusal;
 use goodness_core::spelling::suggest;
-use goodness_core::{CpuSet, Group, GroupId, Quota, Workload};
+use goodness_core::{CpuSet, Group, GroupId, IoLimit, Quota, Workload};
 
 /// Keys of a group that an edit can set.
-const KEYS: [&str; 4] = ["cpu_weight", "cpu_max", "cpu_idle", "cpuset"];
+const KEYS: [&str; 5] = ["cpu_weight", "cpu_max", "cpu_idle", "cpuset", "io_max"];
 /// Keys that people may try, with what they should write.
 const OTHER: [(&str, &str); 2] = [("quota", "write cpu_max=50ms/100ms"), ("cpus", "write cpuset=0-1")];
 
@@ -18,6 +18,7 @@ pub(crate) enum GroupChange {
     Max(Option<Quota>),
     Idle(bool),
     Cpus(CpuSet),
+    Io(IoLimit),
 }
 
 impl GroupChange {
@@ -31,6 +32,7 @@ impl GroupChange {
                 Group::weight_of(number(text, value, 1, 10_000)?.into()).map(GroupChange::Weight)
             }
             "cpu_max" => Some(GroupChange::Max(Quota::parse(value).map_err(|why| wrong(text, &why))?)),
+            "io_max" => Some(GroupChange::Io(IoLimit::parse(value).map_err(|why| wrong(text, &why))?)),
             "cpuset" if value == "all" => Some(GroupChange::Cpus(CpuSet::All)),
             "cpuset" => Some(GroupChange::Cpus(CpuSet::of(&cpus(text, value)?))),
             "cpu_idle" => Some(GroupChange::Idle(number(text, value, 0, 1)? == 1)),
@@ -45,6 +47,7 @@ impl GroupChange {
             GroupChange::Max(quota) => group.quota = *quota,
             GroupChange::Idle(is_idle) => group.set_idle(*is_idle),
             GroupChange::Cpus(cpus) => group.cpus = cpus.clone(),
+            GroupChange::Io(limit) => group.io_max = Some(*limit).filter(|it| *it != IoLimit::NONE),
         }
     }
 
@@ -52,6 +55,9 @@ impl GroupChange {
     pub fn apply(&self, text: &str, whom: &str, work: &mut Workload) -> Result<(), Refusal> {
         if matches!(self, GroupChange::Cpus(_)) {
             free(work);
+        }
+        if matches!(self, GroupChange::Io(_)) && work.storage.disks.is_empty() {
+            return Err(wrong(text, "the work has no disk").remedy("limit I/O where there is a [[disk]]"));
         }
         let groups = &mut work.groups;
         let meant: Vec<GroupId> =

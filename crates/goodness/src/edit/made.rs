@@ -3,7 +3,7 @@
 use super::apart::{self, Percent};
 use super::groups::GroupChange;
 use super::{Change, Edit, What};
-use goodness_core::CpuId;
+use goodness_core::{CpuId, IoLimit};
 
 impl Edit {
     fn made(text: String, what: What) -> Edit {
@@ -39,6 +39,12 @@ impl Edit {
     pub(crate) fn unlimited(group: &str) -> Edit {
         let what = What::Group { whom: group.into(), change: GroupChange::Max(None) };
         Edit::made(format!("{group}.cpu_max=max"), what)
+    }
+
+    /// The group has no limit on I/O.
+    pub(crate) fn io_unlimited(group: &str) -> Edit {
+        let what = What::Group { whom: group.into(), change: GroupChange::Io(IoLimit::NONE) };
+        Edit::made(format!("{group}.io_max=max"), what)
     }
 
     /// Tasks hold the lock for this many percent of the time.

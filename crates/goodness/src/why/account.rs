@@ -33,6 +33,8 @@ pub(super) enum Blamed {
     Asleep(u32),
     /// Likewise, uninterruptibly.
     Device(u32),
+    /// A limit on the I/O of the group of tasks of this kind.
+    IoLimit(u32),
     /// The queue of a disk, filled mostly by tasks of this kind.
     DiskQueue(u32),
     /// The events do not tell.
@@ -53,6 +55,7 @@ impl Blamed {
             Cause::Host(kind) => Blamed::Scheduler(kind),
             Cause::Asleep => Blamed::Asleep(own),
             Cause::Device => Blamed::Device(own),
+            Cause::IoLimit => Blamed::IoLimit(own),
             Cause::DiskQueue(first) => match kept_by(first, segment.rule) {
                 Some(task) => Blamed::DiskQueue(names.kind(task)),
                 None => Blamed::Device(own),
@@ -73,6 +76,7 @@ impl Blamed {
             Blamed::Scheduler(_) => "scheduler",
             Blamed::Asleep(_) => "asleep",
             Blamed::Device(_) => "device",
+            Blamed::IoLimit(_) => "io_limit",
             Blamed::DiskQueue(_) => "disk_queue",
             Blamed::NotTold => "not_told",
         }
@@ -88,6 +92,7 @@ impl Blamed {
             | Blamed::Throttled(kind)
             | Blamed::Asleep(kind)
             | Blamed::Device(kind)
+            | Blamed::IoLimit(kind)
             | Blamed::DiskQueue(kind) => Some(kind),
             Blamed::CpuStarts | Blamed::Scheduler(_) | Blamed::NotTold => None,
         }
@@ -139,7 +144,10 @@ impl Account<'_> {
                 sum.own += segment.span;
             }
             if sum.limit.is_none() {
-                sum.limit = self.names.limit(segment.task).map(String::from);
+                sum.limit = match segment.cause {
+                    Cause::IoLimit => self.names.io_limit(segment.task).map(String::from),
+                    _ => self.names.limit(segment.task).map(String::from),
+                };
             }
             let rule = sum.rules.entry(segment.rule.map_or("", Told::name)).or_default();
             rule.0 += segment.span;
@@ -204,7 +212,7 @@ impl Account<'_> {
     fn culprit(&self, blamed: Blamed, sum: &Sum) -> Option<String> {
         match blamed {
             Blamed::Scheduler(kind) => Some(kind.name().into()),
-            Blamed::Throttled(_) => sum.limit.clone(),
+            Blamed::Throttled(_) | Blamed::IoLimit(_) => sum.limit.clone(),
             _ => blamed.kind().map(|kind| self.names.of_kind(kind).into()),
         }
     }
@@ -247,6 +255,7 @@ impl Account<'_> {
         let blamed = Blamed::of(segment, self.names);
         let culprit = match (blamed, segment.cause) {
             (Blamed::Throttled(_), _) => self.names.limit(segment.task).map(|name| Who { name: name.into(), id: 0 }),
+            (Blamed::IoLimit(_), _) => self.names.io_limit(segment.task).map(|name| Who { name: name.into(), id: 0 }),
             (_, Cause::Behind(task) | Cause::BesideIdle { behind: task, .. }) => Some(self.names.who(task)),
             (Blamed::DiskQueue(_), Cause::DiskQueue(first)) => {
                 kept_by(first, segment.rule).map(|task| self.names.who(task))

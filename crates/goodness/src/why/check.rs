@@ -106,6 +106,7 @@ impl Removal {
             "behind_own" => (vec![Edit::cpus_of(2 * cpus), Edit::anywhere(who, 2 * cpus)], 1.0),
             "idle_cpu_forbidden" => (vec![Edit::anywhere(who, cpus)], 1.0),
             "throttled" => (vec![Edit::unlimited(who)], 1.0),
+            "io_limit" => (vec![Edit::io_unlimited(who)], 1.0),
             "computing" => (vec![Edit::computes(who, HALF.0)], HALF.1),
             LockPart::CAUSE => (vec![Edit::holds(who, HALF.0)], HALF.1),
             // Their devices twice as fast: the queue before them is half as long, too.

@@ -18,6 +18,8 @@ pub(super) struct Names {
     kinds: Vec<String>,
     /// For each task the group whose limit holds for it.
     limited_by: Vec<Option<String>>,
+    /// Likewise of the group whose limit on I/O does: the outermost one.
+    io_limited_by: Vec<Option<String>>,
     locks: Vec<String>,
 }
 
@@ -40,7 +42,8 @@ impl Names {
             });
             kind_of.push(place);
         }
-        Names { limited_by: vec![None; tasks.len()], tasks, kind_of, kinds, locks: Vec::new() }
+        let nothing = vec![None; tasks.len()];
+        Names { limited_by: nothing.clone(), io_limited_by: nothing, tasks, kind_of, kinds, locks: Vec::new() }
     }
 
     /// Notes the limits of the groups of `tasks`.
@@ -51,6 +54,14 @@ impl Names {
                 group = groups[group].parent;
             }
             *limited_by = groups[group].quota.map(|_| groups[group].name.clone());
+        }
+        for (limited_by, spec) in self.io_limited_by.iter_mut().zip(tasks) {
+            let mut group = spec.task.group;
+            while group != goodness_core::GroupId::ROOT {
+                let name = groups[group].io_max.map(|_| groups[group].name.clone());
+                *limited_by = name.or(limited_by.take());
+                group = groups[group].parent;
+            }
         }
         self
     }
@@ -78,6 +89,11 @@ impl Names {
     /// The name of a kind, which edits understand.
     pub fn of_kind(&self, kind: u32) -> &str {
         self.kinds.get(kind as usize).map_or(UNKNOWN, String::as_str)
+    }
+
+    /// The group whose limit on I/O holds for the task.
+    pub fn io_limit(&self, task: TaskId) -> Option<&str> {
+        self.io_limited_by.get(task.index())?.as_deref()
     }
 
     /// The group whose limit holds for the task.

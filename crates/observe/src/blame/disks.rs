@@ -23,6 +23,8 @@ pub struct ServedFirst {
 pub(super) struct IoTimes {
     /// It reached the block layer.
     pub queued: Time,
+    /// The limit of its group let it go on, where it held it.
+    pub released: Time,
     /// The device got it.
     pub issued: Time,
     /// Between the two.
@@ -45,6 +47,8 @@ const FEWEST_KEPT: usize = 1_024;
 pub(super) struct Disks {
     keep: Span,
     completions: BTreeMap<DiskId, VecDeque<Completion>>,
+    /// Time for which the limit of a group held I/Os that are not done, by disk, submitter and first sector.
+    held: BTreeMap<(DiskId, Submitter, u64), Span>,
     /// When the device got each request, and when it completed it.
     issued: BTreeMap<(DiskId, RequestId), (Time, Option<Time>)>,
     /// Number of requests at which old ones are forgotten.
@@ -59,7 +63,9 @@ impl Disks {
 
     /// Follows an event; returns the stations of an I/O that is done and that the device had.
     pub fn follow(&mut self, at: Time, event: &IoEvent) -> Option<IoTimes> {
+        let io = (event.disk, event.submitter, event.sector);
         match event.stage {
+            IoStage::Released => drop(self.held.insert(io, event.span)),
             IoStage::Issued => drop(self.issued.insert((event.disk, event.request), (at, None))),
             IoStage::Completed => {
                 self.complete(at, (event.disk, event.request));
@@ -70,10 +76,12 @@ impl Disks {
                 all.push_back(Completion { at, by: event.submitter, is_write: event.op == Operation::Write });
             }
             IoStage::Done => {
+                let held = self.held.remove(&io).unwrap_or(Span::ZERO);
                 let (issued, _) = *self.issued.get(&(event.disk, event.request))?;
                 let queued = Time(at.0.saturating_sub(event.span.0));
-                let first = self.served_first((event.disk, event.request), queued, issued);
-                return Some(IoTimes { queued, issued, first });
+                let released = queued + held;
+                let first = self.served_first((event.disk, event.request), released, issued);
+                return Some(IoTimes { queued, released, issued, first });
             }
             _ => {}
         }

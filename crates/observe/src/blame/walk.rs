@@ -230,8 +230,12 @@ pub(super) fn io(late: Late, cpu: CpuId, done: Option<IoTimes>) -> Explained {
 
 /// The part of a sleep that ends when an I/O is done.
 fn on_disk(io: IoTimes, (from, to): (Time, Time)) -> Vec<Piece<Cause>> {
-    let queued = Piece { from: io.queued, to: io.issued, is: () };
-    overlay(&[Piece { from, to, is: Cause::Device }], &[queued], |_, ()| Some(Cause::DiskQueue(io.first)))
+    let stations = [
+        Piece { from: io.queued, to: io.released, is: Cause::IoLimit },
+        Piece { from: io.released, to: io.issued, is: Cause::DiskQueue(io.first) },
+    ];
+    let first = if io.released == io.queued { 1 } else { 0 };
+    overlay(&[Piece { from, to, is: Cause::Device }], &stations[first..], |_, cause| Some(cause))
 }
 
 fn segment(task: TaskId, cpu: CpuId, piece: &Piece<Cause>) -> Segment {

@@ -58,6 +58,7 @@ fn with(check: &Check) -> String {
         "behind_own" => "twice as many CPUs".into(),
         "idle_cpu_forbidden" => "all CPUs allowed".into(),
         "throttled" => format!("no CPU limit on {who}"),
+        "io_limit" => format!("no I/O limit on {who}"),
         "computing" => format!("half of {who}'s computing"),
         LockPart::CAUSE => format!("lock {who} held for half the time"),
         _ => "disks twice as fast".into(),

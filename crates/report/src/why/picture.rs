@@ -163,6 +163,7 @@ fn short(cause: &str, culprit: Option<&str>) -> String {
         "computing" => format!("computing: {who}"),
         "behind" | "behind_own" | "idle_cpu_allowed" | "idle_cpu_forbidden" => format!("behind {who}"),
         "throttled" => format!("throttled: {who}"),
+        "io_limit" => format!("I/O limit: {who}"),
         "cpu_starts" => "CPU starts".into(),
         "scheduler" => "scheduler".into(),
         "asleep" => "asleep".into(),

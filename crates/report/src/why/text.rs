@@ -141,6 +141,7 @@ fn brief(first: &Joined, length: u64) -> String {
     let share = figure::percent(Some(first.total as f64 / length.max(1) as f64));
     match (first.link.cause.as_str(), &first.link.culprit) {
         ("throttled", Some(group)) => format!(": {share} throttled, group {}", figure::name(&group.name)),
+        ("io_limit", Some(group)) => format!(": {share} held by io.max of {}", figure::name(&group.name)),
         ("scheduler", Some(kind)) => format!(": {share} scheduler, {}", kind.name),
         (_, Some(who)) => format!(": {share} behind {}", figure::name(&who.name)),
         (cause, None) => format!(": {share} {}", cause.replace('_', " ")),

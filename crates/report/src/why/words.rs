@@ -19,6 +19,7 @@ pub fn part(part: &Part) -> String {
         "idle_cpu_allowed" => format!("waiting behind {who} while an allowed CPU idled"),
         "idle_cpu_forbidden" => format!("waiting behind {who}; the idle CPU is not in its affinity"),
         "throttled" => format!("throttled, because group {who} was out of quota"),
+        "io_limit" => format!("held back, because group {who} was at its I/O limit"),
         "cpu_starts" => "waiting until an idle CPU ran it".into(),
         "scheduler" => format!("in the scheduler's own work: {who}"),
         "asleep" => format!("asleep until a timer or something outside woke {who}"),
@@ -73,6 +74,7 @@ pub(super) fn link(joined: &Joined) -> String {
             format!("{task} waited for CPU {} behind {who}; the idle CPU is not in its affinity", link.cpu)
         }
         "throttled" => format!("{task} was throttled, group {who} out of quota"),
+        "io_limit" => format!("{task}'s I/O was held back, group {who} at its I/O limit"),
         "cpu_starts" => format!("{task} waited until the idle CPU {} ran it", link.cpu),
         "scheduler" => format!("the scheduler worked on CPU {}: {who}", link.cpu),
         "asleep" => format!("{task} slept until a timer or something outside woke it"),

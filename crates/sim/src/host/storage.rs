@@ -275,7 +275,7 @@ impl Host<'_> {
     fn io(&self, task: TaskId, cpu: CpuId, sector: u64, sectors: u32) -> Io {
         let it = &self.task(task);
         let priority = it.io_priority.unwrap_or_else(|| IoPriority::from_nice(it.nice.get()));
-        Io { priority, cpu: cpu.0 as u16, ..Io::read(Submitter(task.0), sector, sectors) }
+        Io { priority, cpu: cpu.0 as u16, group: it.group, ..Io::read(Submitter(task.0), sector, sectors) }
     }
 
     fn read(&mut self, cpu: CpuId, task: TaskId, file: FileId, page: u32, pages: u32) -> Then {

@@ -8,6 +8,7 @@
 //! cpu_max = "50ms/100ms" # CPU time in each period; "max" is no limit
 //! cpu_max_burst = "10ms" # unused time that is kept
 //! cpu_idle = true        # runs only if nothing else wants to
+//! io_max = "rbps=10M wiops=200" # bytes and I/Os a second on each disk; what is left out has no limit
 //! cpuset = [0, 1]        # CPUs that its tasks may use, of those that the group around it may
 //! ```
 
@@ -15,7 +16,7 @@ use super::Reading;
 use super::keys::GROUP;
 use crate::soundness::GROUPS_MAX;
 use goodness_core::spelling::suggest;
-use goodness_core::{Group, GroupId, Groups, Quota};
+use goodness_core::{Group, GroupId, Groups, IoLimit, Quota};
 use toml::{Table, Value};
 
 impl Reading<'_> {
@@ -57,6 +58,10 @@ impl Reading<'_> {
             group.set_idle(is_idle);
         }
         group.quota = self.quota(table)?;
+        if let Some(value) = table.get("io_max") {
+            let limit = IoLimit::parse(self.text("io_max", value)?).map_err(|why| self.wrong("io_max", &why))?;
+            group.io_max = Some(limit).filter(|it| *it != IoLimit::NONE);
+        }
         if let Some(value) = table.get("cpuset") {
             group.cpus = self.cpus("cpuset", value)?;
         }

@@ -323,6 +323,13 @@ pub(super) const GROUP: &[Key] = &[
         r#"cpu_max = "50ms/100ms"
 cpu_max_burst = "10ms""#,
     ),
+    key(
+        "io_max",
+        "text",
+        "no limit",
+        "bytes (rbps, wbps) and I/Os (riops, wiops) a second on each disk",
+        r#"io_max = "rbps=10M wiops=200""#,
+    ),
     key("cpu_idle", "true or false", "false", "true: runs only if nothing else wants to", "cpu_idle = true"),
     key(
         "cpuset",
