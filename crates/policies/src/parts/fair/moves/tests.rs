@@ -47,7 +47,11 @@ fn a_hog_is_taken_when_its_load_was_halved_often_enough() {
         assert!((1_022..=1_024).contains(&load) && load > imbalance, "{load}");
         for failed in 0..=takes_at {
             let expected = (failed == takes_at).then_some(hogs[1]);
-            assert_eq!(taken(&mut driver, Imbalance::Load(imbalance), failed), expected, "{imbalance}, {failed} failed");
+            assert_eq!(
+                taken(&mut driver, Imbalance::Load(imbalance), failed),
+                expected,
+                "{imbalance}, {failed} failed"
+            );
         }
     }
 }
