@@ -252,7 +252,7 @@ struct Busiest<'a> {
 }
 
 impl<'a> Busiest<'a> {
-    /// Compares it with another group. With `rng`, any of overloaded groups that are alike is the busiest: averages that
+    /// Compares it with another group. With `rng`, any of overloaded groups that are alike is it: averages that
     /// have converged differ by rounding, which depends on when each CPU brought its own up to date.
     fn compare(&mut self, other: (Kind, Group, &'a [CpuId]), rng: Option<&mut Rng>) {
         let (kind, group, _) = &other;
