@@ -21,7 +21,22 @@ pub(crate) fn agrees(placed: &Placed, claim: Placement) -> bool {
         Placement::StaysWithParent => {
             matches!(why, Enqueue::Fork { parent: Some(_) }) && cx.tasks.cpu(task) == cpu && !placed.is_idle(cpu)
         }
+        Placement::LessUrgent => placed.running(cpu).is_some_and(|it| !is_as_urgent(cx, it, task)),
+        Placement::NoneLessUrgent => {
+            let mut running = cx.machine.cpu_ids().filter(may_run).map(|it| placed.running(it));
+            running.all(|it| it.is_some_and(|it| is_as_urgent(cx, it, task)))
+        }
     }
+}
+
+/// True if `task` does not stop `running`. Of two reservations it is not known which has the earlier deadline.
+fn is_as_urgent(cx: &Context, running: TaskId, task: TaskId) -> bool {
+    let urgency = |it: TaskId| match cx.tasks.class(it) {
+        Class::Deadline => u8::MAX,
+        class if class.is_realtime() => cx.tasks[it].rt_priority,
+        _ => 0,
+    };
+    urgency(running) >= urgency(task)
 }
 
 /// True if a task that is not SCHED_IDLE may stop `task` at once. An idle group makes its tasks idle.

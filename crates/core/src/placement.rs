@@ -20,6 +20,10 @@ pub enum Placement {
     NoneIdle,
     /// No other part of the machine is idler by enough for the task to leave its parent's CPU.
     StaysWithParent,
+    /// What runs on the CPU is less urgent: a lower class or priority, or a later deadline.
+    LessUrgent,
+    /// Each CPU that the task may use runs something as urgent or more.
+    NoneLessUrgent,
 }
 
 impl Placement {
@@ -34,6 +38,8 @@ impl Placement {
             Placement::SearchEnded { .. } => "search_ended",
             Placement::NoneIdle => "none_idle",
             Placement::StaysWithParent => "stays_with_parent",
+            Placement::LessUrgent => "less_urgent",
+            Placement::NoneLessUrgent => "none_less_urgent",
         }
     }
 }

@@ -550,41 +550,4 @@ impl Order for VirtualRuntimes {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn rules(kernel: Kernel, cpus: u32) -> Rules {
-        Rules::new(&Machine::flat(cpus, 1000).unwrap(), &Settings { kernel, ..Settings::default() })
-    }
-
-    /// Specs section 5.1, table of defaults and their scaling.
-    #[test]
-    fn defaults_are_the_kernels_and_grow_with_the_cpus() {
-        let us = |ns: u64| ns / 1_000;
-        let of = |r: Rules| (us(r.latency), us(r.min_granularity), us(r.wakeup_granularity), r.latency_tasks);
-        assert_eq!(of(rules(Kernel::V2_6_24, 1)), (20_000, 4_000, 10_000, 5));
-        assert_eq!(of(rules(Kernel::V6_1, 1)), (6_000, 750, 1_000, 8));
-        assert_eq!(of(rules(Kernel::V6_1, 8)), (24_000, 3_000, 4_000, 8));
-    }
-
-    /// Specs section 5.1: 3 ms each for two, 0.75 ms each for ten in a period of 7.5 ms.
-    #[test]
-    fn slices_divide_the_period_and_the_period_stretches() {
-        let slice = |kernel, count| rules(kernel, 1).slice(Weight::default(), count * UNIT, count).div_ceil(10_000);
-        assert_eq!((slice(Kernel::V6_1, 2), slice(Kernel::V6_1, 8), slice(Kernel::V6_1, 10)), (300, 75, 75));
-        assert_eq!((slice(Kernel::V2_6_24, 2), slice(Kernel::V2_6_24, 10)), (1_000, 400));
-    }
-
-    /// Specs section 5.1: a long sleeper resumes 3 ms behind the others on 1 CPU, 12 ms on 8.
-    #[test]
-    fn a_long_sleeper_resumes_half_a_latency_behind() {
-        for (cpus, credit) in [(1, 3_000_000), (8, 12_000_000)] {
-            let machine = Machine::flat(cpus, 1000).unwrap();
-            let mut order = VirtualRuntimes::new(&machine, &Settings::default());
-            order.entities.admit(EntityId(0));
-            order.queues[0].least = 50_000_000;
-            order.place_woken(QueueId(0), EntityId(0));
-            assert_eq!(50_000_000 - order.entities[EntityId(0)].runtime, credit);
-        }
-    }
-}
+mod tests;

@@ -98,6 +98,24 @@ fn the_lag_of_a_newcomer_holds_after_it_joined() {
     assert_eq!(driver.lag(1), MS);
 }
 
+/// T-SMP-21: a task that another CPU takes. The control is the lag itself: as much from the average as it had, it would
+/// have less of it once it joined.
+#[test]
+fn a_task_that_moves_keeps_its_lag() {
+    for (others, lag, from_average) in [(1, MS, -2 * MS), (3, -MS, 1_333_333), (0, MS, 0), (0, -MS, 0)] {
+        let mut driver = VerbDriver::new(4);
+        (0..others).for_each(|task| driver.enter(task, 1024, 10 * MS));
+        let average = driver.order.queues[QUEUE.index()].average();
+        driver.order.entities[EntityId(3)].lag = lag;
+        driver.call(|order, cx| order.enqueue(cx, (QUEUE, 0), EntityId(3), traits(), Arrival::Move));
+        let away = driver.order.entities[EntityId(3)].runtime - average;
+        assert!((away - from_average).abs() <= 1, "{others}: {away}");
+        if others > 0 {
+            assert!((driver.lag(3) - lag).abs() <= 2 && away != -lag, "{others}: {}", driver.lag(3));
+        }
+    }
+}
+
 /// Specs section 5.7 (3).
 #[test]
 fn equal_tasks_take_turns_in_order_of_arrival() {

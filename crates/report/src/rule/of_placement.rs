@@ -20,6 +20,8 @@ fn words(placement: Placement) -> String {
             format!("the search for an idle CPU ended after {looked_at}, as all CPUs were busy before")
         }
         Placement::NoneIdle => "no allowed CPU idled".into(),
+        Placement::LessUrgent => "what ran there was less urgent".into(),
+        Placement::NoneLessUrgent => "no allowed CPU ran anything less urgent".into(),
         Placement::StaysWithParent => "no other part of the machine was idler by enough to leave its parent".into(),
     }
 }

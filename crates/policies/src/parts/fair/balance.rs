@@ -16,6 +16,7 @@ use super::load::FULL;
 use super::moves::Moving;
 use super::order::{Order, Version};
 use goodness_core::{Context, CpuId, Effort, Idle, Level, Machine, Pull, Rng, Seed, Span, Time};
+use std::cmp::Ordering;
 
 /// Factor by which a busy CPU balances less often than an idle one.
 const BUSY_FACTOR: u64 = 16;
@@ -242,6 +243,31 @@ impl Balancer {
     }
 }
 
+/// The busiest group so far of those that a pass looks at.
+#[derive(Default)]
+struct Busiest<'a> {
+    found: Option<(Kind, Group, &'a [CpuId])>,
+    /// Groups that are as busy.
+    equals: u64,
+}
+
+impl<'a> Busiest<'a> {
+    /// Compares it with another group. With `rng`, any of overloaded groups that are alike is it: averages that
+    /// have converged differ by rounding, which depends on when each CPU brought its own up to date.
+    fn compare(&mut self, other: (Kind, Group, &'a [CpuId]), rng: Option<&mut Rng>) {
+        let (kind, group, _) = &other;
+        let order = match &self.found {
+            None => Ordering::Greater,
+            Some((than, busiest, _)) => kind.cmp(than).then(group.rank(*kind).cmp(&busiest.rank(*than))),
+        };
+        self.equals = if order == Ordering::Greater { 1 } else { self.equals + u64::from(order == Ordering::Equal) };
+        let is_drawn = || *kind == Kind::Overloaded && rng.is_some_and(|rng| rng.below(self.equals) == 0);
+        if order == Ordering::Greater || (order == Ordering::Equal && is_drawn()) {
+            self.found = Some(other);
+        }
+    }
+}
+
 impl<O: Order> Stack<O> {
     pub(super) fn propose(&mut self, cx: &Context, cpu: CpuId, idle: Idle) -> Option<Pull> {
         if cx.machine.cpu_count() == 1 {
@@ -427,7 +453,7 @@ impl<O: Order> Stack<O> {
         let version = self.balancer.version;
         cx.examined(Effort::Balance, machine.group(cpu, domain.level).len() as u32);
         let (mut local, mut load, mut capacity, mut util) = (Group::default(), 0, 0, 0);
-        let mut busiest: Option<(Kind, Group, &[CpuId])> = None;
+        let mut busiest = Busiest::default();
         let here = self.loads.of_cpu(cx.now, cpu).capacity;
         for (place, cpus) in domain.groups(machine, cpu).enumerate() {
             let group = self.measure(cx, domain, cpus, to_idle);
@@ -439,18 +465,15 @@ impl<O: Order> Stack<O> {
                 continue;
             }
             let kind = group.kind(domain.percent(), to_idle, version);
-            let is_busier = |(other, than, _): &(Kind, Group, &[CpuId])| {
-                kind > *other || (kind == *other && group.rank(kind) > than.rank(kind))
-            };
-            let is_busiest = group.fair > 0 && busiest.as_ref().is_none_or(is_busier);
-            if is_busiest && !group.is_beyond(kind, to_idle, here) {
-                busiest = Some((kind, group, cpus));
+            if group.fair > 0 && !group.is_beyond(kind, to_idle, here) {
+                let rng = Some(&mut self.balancer.rng).filter(|_| version.draws_equals);
+                busiest.compare((kind, group, cpus), rng);
             }
         }
         if !is_newly && domain.shares_cache() {
             self.wakeups.set_scan(machine, cpu, domain, util);
         }
-        let (kind, group, cpus) = busiest?;
+        let (kind, group, cpus) = busiest.found?;
         let own = local.kind(domain.percent(), false, version);
         let average = load * FULL / capacity.max(1);
         let allowed = domain.allowed(machine, cpu);

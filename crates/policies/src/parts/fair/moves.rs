@@ -205,3 +205,6 @@ impl<O: Order> Stack<O> {
         to_idle && self.fair_tasks(from) == 1 && there < averages.whole * 100 && there < here
     }
 }
+
+#[cfg(test)]
+mod tests;

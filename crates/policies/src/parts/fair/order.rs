@@ -209,6 +209,8 @@ pub trait Order: Sized + 'static {
 /// 2.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version {
+    /// Of overloaded groups that are alike but for rounding any may be the busiest; else the first is.
+    pub draws_equals: bool,
     /// Tasks are spread over cores before threads.
     pub knows_cores: bool,
     /// A CPU without work looks at a level by a draw from its success.
@@ -232,6 +234,7 @@ pub struct Version {
 impl Version {
     /// Linux 6.1, and the nearest to older ones.
     pub const V6_1: Version = Version {
+        draws_equals: false,
         knows_cores: false,
         throws_dice: true,
         shifts_util: true,
@@ -242,15 +245,16 @@ impl Version {
         keeps_ineligible: false,
         looks_when_rare: false,
     };
+    /// Rules of all kernels with EEVDF, but for what each says.
+    const EEVDF: Version =
+        Version { draws_equals: true, knows_cores: true, boosts_util: true, phases_quotas: true, ..Version::V6_1 };
     /// Linux 6.6.
     pub const V6_6: Version =
-        Version { knows_cores: true, boosts_util: true, throws_dice: false, shifts_util: false, ..Version::V6_1 };
+        Version { throws_dice: false, shifts_util: false, phases_quotas: false, ..Version::EEVDF };
     /// Linux 6.12.
-    pub const V6_12: Version =
-        Version { knows_cores: true, boosts_util: true, phases_quotas: true, counts_delayed: true, ..Version::V6_1 };
+    pub const V6_12: Version = Version { counts_delayed: true, ..Version::EEVDF };
     /// Linux 6.15.
-    pub const V6_15: Version =
-        Version { knows_cores: true, boosts_util: true, phases_quotas: true, keeps_ineligible: true, ..Version::V6_1 };
+    pub const V6_15: Version = Version { keeps_ineligible: true, ..Version::EEVDF };
     /// Linux 6.18.
     pub const V6_18: Version = Version { parks_tasks: true, ..Version::V6_15 };
     /// Linux 7.2, and the nearest to 7.1 and 7.3.

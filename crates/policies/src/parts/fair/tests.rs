@@ -113,6 +113,24 @@ fn a_cpu_that_runs_sched_idle_tasks_alone_counts_as_idle_at_wakeups() {
     assert_eq!(place(&mut driver, woken), 0, "{background} is not alone any more");
 }
 
+/// T-SMP-17. The control is the same wake-up where CPU 1 has a cache of its own: a waker that sleeps soon pulls.
+#[test]
+fn a_task_stays_on_its_idle_cpu_beside_its_waker() {
+    let chosen = |caches: u32, sync: bool| {
+        let cpu = |it| Cpu { core: it, cache: it * (caches - 1), node: 0, capacity: 1024 };
+        let machine = Machine::new("caches", vec![cpu(0), cpu(1)], 250).expect("a machine");
+        let mut driver = Driver::on(machine, Settings::default());
+        let waker = run(&mut driver, 0, Class::Normal);
+        let woken = task(&mut driver, Class::Normal, CpuSet::All);
+        driver.set_home(woken, CpuId(1));
+        driver.call(|stack, _| stack.wakeups.set_flips(woken, 0));
+        let why = Enqueue::Wakeup { waker: Some(waker), on: CpuId(0), sync, from: WakeSource::Task };
+        driver.select_cpu(woken, &why).map(|it| it.0)
+    };
+    assert_eq!([chosen(1, false), chosen(1, true)], [Some(1), Some(1)]);
+    assert_eq!([chosen(2, false), chosen(2, true)], [Some(1), Some(0)]);
+}
+
 /// T-SMP-18: a waker that is about to sleep; and a real-time task that waits behind it.
 #[test]
 fn a_sync_wakeup_pulls_to_a_cpu_with_no_other_task_of_any_class() {

@@ -194,6 +194,12 @@ fn worth_scanning(util: u64, size: u64, percent: u64) -> u32 {
     ((FULL - weighed) * size / FULL) as u32
 }
 
+/// True if a task belongs to its waker's CPU: load and capacity there, with the task, beside those of its previous CPU
+/// without it (WA_WEIGHT).
+fn is_lighter((there, whole): (u64, u64), (here, of_before): (u64, u64), sync: bool) -> bool {
+    there * 100 * of_before < here * AFFINE_BIAS * whole + u64::from(sync)
+}
+
 impl<O: Order> Stack<O> {
     /// Chooses a CPU for a task that becomes runnable.
     #[inline(never)]
@@ -287,7 +293,7 @@ impl<O: Order> Stack<O> {
         }
         let here = self.loads.of_cpu(cx.now, before).load.saturating_sub(mine);
         let [whole, of_before] = [on, before].map(|cpu| self.loads.of_cpu(cx.now, cpu).capacity);
-        if (there + mine) * 100 * of_before < here * AFFINE_BIAS * whole + u64::from(sync) { on } else { before }
+        if is_lighter((there + mine, whole), (here, of_before), sync) { on } else { before }
     }
 
     /// An idle CPU near `target`: itself, one of the task's last two, or one that shares the cache, if possible of an
@@ -361,5 +367,19 @@ mod tests {
             |size: u64, percents: [u64; 5]| percents.map(|it| worth_scanning(it * size * FULL / 100, size, 117));
         assert_eq!(scanned(16, [0, 25, 50, 75, 85]), [16, 14, 10, 3, 0]);
         assert_eq!(scanned(4, [0, 25, 50, 75, 85]), [4, 3, 2, 0, 0]);
+    }
+
+    /// T-SMP-19. The control is the second case without the bias, in which both are alike.
+    #[test]
+    fn a_task_is_pulled_to_its_waker_if_that_is_lighter_by_some() {
+        let pulls = |this: u64, previous: u64, task: u64| {
+            is_lighter((this + task, FULL), (previous.saturating_sub(task), FULL), false)
+        };
+        assert!(pulls(1_024, 2_048, 512), "153600 < 165888");
+        assert!(!pulls(1_280, 1_536, 256), "153600 ≥ 138240");
+        let halved = is_lighter((1_536, FULL), (1_536, FULL / 2), false);
+        assert!(halved && !is_lighter((1_536, FULL / 2), (1_536, FULL), false), "per capacity");
+        let even = |sync| is_lighter((AFFINE_BIAS, FULL), (100, FULL), sync);
+        assert!(even(true) && !even(false), "only at equal loads does it matter that the waker sleeps soon");
     }
 }
