@@ -187,7 +187,8 @@ mod tests {
         let model = planted();
         let found = fitted(&|| device(&model));
         for (bytes, depth) in [(4096, 1), (8192, 3), (65_536, 16), (131_072, 8)] {
-            let near = |is: u64, wanted: u64| assert!(is.abs_diff(wanted) * 100 <= 6 * wanted, "{is} ns, planted {wanted}");
+            let near =
+                |is: u64, wanted: u64| assert!(is.abs_diff(wanted) * 100 <= 6 * wanted, "{is} ns, planted {wanted}");
             near(found.read.random.mean(depth, bytes), model.read.random.mean(depth, bytes));
             let writes = |it: &Model| it.write.as_ref().unwrap().random.mean(depth, bytes);
             near(writes(&found), writes(&model));

@@ -69,7 +69,10 @@ impl Grid {
             (!means.all(|row| row.len() == each), "each list of mean_ns needs one time for each of depths"),
             (self.spread.len() != rows, "spread needs one list for each of sizes"),
             (!spreads.all(|row| row.len() == each), "each list of spread needs one list for each of depths"),
-            (!self.spread.iter().flatten().all(spread_fits), "each innermost list of spread needs 12 ascending numbers"),
+            (
+                !self.spread.iter().flatten().all(spread_fits),
+                "each innermost list of spread needs 12 ascending numbers",
+            ),
             (self.mean_ns.iter().flatten().any(|ns| *ns > LONGEST), "no time may be longer than an hour"),
         ];
         faults.iter().find(|(is_wrong, _)| *is_wrong).map_or(Ok(()), |(_, what)| Err((*what).into()))
@@ -87,7 +90,8 @@ impl Grid {
 
     /// Latency below which `share` of all lie, per mille of the mean, among `count` commands of `bytes` bytes each.
     fn factor(&self, count: u32, bytes: u64, share: u32) -> u64 {
-        let [size, depth] = [(bytes, &self.sizes), (count.into(), &self.depths)].map(|(it, of)| Place::of(it, of).within());
+        let [size, depth] =
+            [(bytes, &self.sizes), (count.into(), &self.depths)].map(|(it, of)| Place::of(it, of).within());
         size.value(|size| depth.value(|depth| below(&self.spread[size][depth], share)))
     }
 
