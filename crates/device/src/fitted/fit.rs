@@ -133,11 +133,11 @@ fn grid(cells: &[Cell], writes: u32, is_sequential: bool) -> Option<Grid> {
 fn spread(measured: &Outcome) -> Vec<u32> {
     let of = |share: &u32| (measured.quantile(*share) * 1000 / measured.mean_ns).min(u32::MAX.into()) as u32;
     let mut spread: Vec<u32> = SHARES.iter().map(of).collect();
-    let widths = SHARES.windows(2).map(|pair| i64::from(pair[1] - pair[0]));
-    let twice = widths.clone().zip(spread.windows(2)).map(|(width, ends)| width * i64::from(ends[0] + ends[1]));
+    let width = |at: usize| i64::from(SHARES[at + 1] - SHARES[at]);
+    let twice = (0..).zip(spread.windows(2)).map(|(at, ends)| width(at) * (i64::from(ends[0]) + i64::from(ends[1])));
     let last = spread.len() - 1;
     let missing = 2 * 1000 * i64::from(SHARES[last]) - twice.take(last - 1).sum::<i64>();
-    let end = missing / widths.last().unwrap_or(1) - i64::from(spread[last - 1]);
+    let end = missing / width(last - 1) - i64::from(spread[last - 1]);
     spread[last] = end.clamp(spread[last - 1].into(), u32::MAX.into()) as u32;
     spread
 }

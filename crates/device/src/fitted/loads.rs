@@ -13,16 +13,15 @@ const INSIDE: u32 = 4 << 20;
 /// Loads to fit, with at most `depth` commands in flight.
 #[must_use]
 pub fn seen(with_writes: bool, depth: u32) -> Vec<Load> {
-    let kinds: [(&[u32], fn(u32, u32) -> Load); 3] = [
-        (DEPTHS, |bytes, depth| Load::random(bytes, depth, 0)),
-        (FEWER, Load::sequential),
-        (FEWER, |bytes, depth| Load::random(bytes, depth, 100)),
-    ];
-    let mut loads = Vec::new();
-    for (depths, load) in &kinds[..if with_writes { 3 } else { 2 }] {
-        loads.extend(SIZES.iter().flat_map(|bytes| depths.iter().map(move |depth| load(*bytes, *depth))));
+    let each = |depths: &'static [u32], load: fn(u32, u32) -> Load| {
+        SIZES.iter().flat_map(move |bytes| depths.iter().map(move |depth| load(*bytes, *depth)))
+    };
+    let mut loads: Vec<Load> = each(DEPTHS, |bytes, depth| Load::random(bytes, depth, 0)).collect();
+    loads.extend(each(FEWER, Load::sequential));
+    if with_writes {
+        loads.extend(each(FEWER, |bytes, depth| Load::random(bytes, depth, 100)));
     }
-    loads.retain(|load: &Load| load.depth <= depth && load.depth * load.sizes[0] <= INSIDE);
+    loads.retain(|load| load.depth <= depth && load.depth * load.sizes[0] <= INSIDE);
     loads
 }
 
