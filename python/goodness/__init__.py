@@ -6,6 +6,7 @@
 """
 
 from goodness._arms import Arm, arm
+from goodness._calibrate import calibrate
 from goodness._diff import diff
 from goodness._errors import Error, Failure, Rejected, UsageError, Violation
 from goodness._goodness import VERSION as __version__
@@ -66,6 +67,7 @@ __all__ = [
     "Work",
     "__version__",
     "arm",
+    "calibrate",
     "compare",
     "compare_suite",
     "devices",

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -217,3 +218,19 @@ def test_recording_without_the_rights_says_what_is_missing(tmp_path: Path) -> No
     else:
         with pytest.raises(g.Error, match="root"):
             g.record(tmp_path / "a.ftrace.gz", duration="1s")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="calibrating is for Linux")
+def test_a_calibrated_disk_has_a_file_and_its_figures_and_a_bad_one_a_sentence(tmp_path: Path) -> None:
+    # Beside the tests: temporary folders may be memory, which has no direct I/O.
+    with tempfile.NamedTemporaryFile(dir=Path(__file__).parent) as disk:
+        disk.write(b"goodness" * (8 << 20))
+        disk.flush()
+        found = g.calibrate(tmp_path / "disk.toml", device=disk.name)
+        assert found["schema"] == "goodness.calibrate-disk/1" and isinstance(found["is_trusted"], bool)
+        assert all(load["iops"] > 0 and load["p99_ns_predicted"] > 0 for load in found["loads"])
+        assert "[read.random]" in (tmp_path / "disk.toml").read_text()
+        with pytest.raises(g.UsageError, match="TOML"):
+            g.calibrate(tmp_path / "disk.json", device=disk.name)
+    with pytest.raises(g.UsageError, match="name a disk, or a file of 64 MiB or more"):
+        g.calibrate(tmp_path / "disk.toml", device="/none")

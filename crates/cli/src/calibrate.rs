@@ -13,7 +13,7 @@ use std::path::PathBuf;
 ///
 /// Measures switches, wake-ups and migrations of tasks, sleeps, caches, tick and topology, in three seconds and without
 /// root (docs/machines.md). Figures are medians; other work makes them too high. Costs that cannot be measured are left
-/// out. --device fits a device to a disk in 15 to 30 s and tries it on loads it was not fitted to (docs/devices.md).
+/// out. --device fits a device to a disk in 25 to 45 s and tries it on loads it was not fitted to (docs/devices.md).
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

@@ -131,20 +131,17 @@ pub fn play(device: &mut dyn Device, load: &Load, count: usize, seed: Seed) -> O
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::{Direction, Fitted, Model};
+    use super::super::{Direction, Fitted, Grid, Model, SHARES};
     use super::*;
 
-    /// Commands take 40 us alone and 10 us each among many, and pass a link of 1 ns a byte.
+    /// Commands take 40 us and 1 ns a byte alone, in sequence half of it, and wait for each other's bytes.
     pub(in super::super) fn plain() -> Model {
-        let even = vec![1000; super::super::SHARES.len()];
-        let read = Direction {
-            depths: vec![1, 4, 16],
-            command_ns: vec![40_000, 60_000, 160_000],
-            spread: vec![even.clone(); 3],
-            sequential: 500,
-            sizes: vec![4096, 262_144],
-            link_ns: vec![4096, 262_144],
-            link_spread: even,
+        let grid = |per: u64| {
+            let (sizes, depths): (Vec<u64>, Vec<u64>) = (vec![4096, 262_144], vec![1, 4, 16, 64]);
+            let row = |bytes: &u64| depths.iter().map(|count| (30_000 + count * (10_000 + bytes)) / per).collect();
+            let mean_ns = sizes.iter().map(row).collect();
+            let spread = vec![vec![vec![1000; SHARES.len()]; depths.len()]; sizes.len()];
+            Grid { sizes, depths, mean_ns, spread }
         };
         Model {
             sectors: 1 << 21,
@@ -153,7 +150,7 @@ pub(super) mod tests {
             rotational: false,
             volatile_cache: true,
             flush_ns: 1_000_000,
-            read,
+            read: Direction { random: grid(1), sequential: Some(grid(2)) },
             write: None,
         }
     }
@@ -163,13 +160,13 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn commands_take_the_time_of_so_many_and_pass_the_link_one_by_one() {
+    fn commands_take_the_latency_of_so_many_of_their_size() {
         assert_eq!(of(&Load::random(4096, 1, 0)).mean_ns, 44_096);
-        assert_eq!(of(&Load::sequential(4096, 1)).mean_ns, 24_096);
+        assert_eq!(of(&Load::sequential(4096, 1)).mean_ns, 22_048);
         assert_eq!(of(&Load::random(65_536, 1, 100)).mean_ns, 40_000 + 65_536, "writes as reads");
         let wide = of(&Load::random(262_144, 8, 0));
-        assert!(wide.mean_ns.abs_diff(8 * 262_144) < 2000, "the link is full: {}", wide.mean_ns);
-        assert!(wide.iops().abs_diff(3814) < 5, "{}", wide.iops());
+        assert!(wide.mean_ns.abs_diff(30_000 + 8 * 272_144) < 5_000, "{}", wide.mean_ns);
+        assert_eq!(wide.iops(), 8_000_000_000 / wide.mean_ns);
     }
 
     #[test]

@@ -60,8 +60,8 @@ mod tests {
         assert!(missing.contains("goodness calibrate --device PATH -o /none/disk.toml"), "{missing}");
         assert!(parse("cpus = 4").unwrap_err().contains("unknown field `cpus`"));
         let mut model = plain();
-        model.read.command_ns.pop();
-        assert_eq!(parse(&model.render(&[])), Err("[read]: command_ns needs one time for each of depths".into()));
+        model.read.random.mean_ns.pop();
+        assert_eq!(parse(&model.render(&[])), Err("[read]: random: mean_ns needs one list for each of sizes".into()));
         model.depth = 0;
         assert!(parse(&model.render(&[])).unwrap_err().contains("depth is 0"));
     }

@@ -2,21 +2,26 @@
 
 use super::closed_loop::Load;
 
-/// Smallest size measured, in bytes.
-const LEAST: u32 = 4096;
-/// Larger sizes in bytes, each with the numbers in flight.
-const LARGER: [(u32, &[u32]); 3] = [(16_384, &[1, 16]), (65_536, &[1, 4, 16]), (262_144, &[1, 8])];
+/// Sizes in bytes.
+const SIZES: [u32; 5] = [4096, 12_288, 32_768, 98_304, 262_144];
+/// Numbers in flight of random reads; of random writes and reads in sequence.
+const DEPTHS: &[u32] = &[1, 4, 8, 16, 32, 64];
+const FEWER: &[u32] = &[1, 4, 16];
+/// The most bytes in flight: with more, a measurement ends before the first commands do.
+const INSIDE: u32 = 4 << 20;
 
 /// Loads to fit, with at most `depth` commands in flight.
 #[must_use]
 pub fn seen(with_writes: bool, depth: u32) -> Vec<Load> {
-    let mut loads = vec![Load::sequential(LEAST, 1), Load::sequential(65_536, 4)];
-    for writes in if with_writes { vec![0, 100] } else { vec![0] } {
-        loads.extend([1, 2, 4, 8, 16, 32, 64].map(|depth| Load::random(LEAST, depth, writes)));
-        let larger = LARGER.iter().flat_map(|(bytes, depths)| depths.iter().map(|depth| (*bytes, *depth)));
-        loads.extend(larger.map(|(bytes, depth)| Load::random(bytes, depth, writes)));
+    let each = |depths: &'static [u32], load: fn(u32, u32) -> Load| {
+        SIZES.iter().flat_map(move |bytes| depths.iter().map(move |depth| load(*bytes, *depth)))
+    };
+    let mut loads: Vec<Load> = each(DEPTHS, |bytes, depth| Load::random(bytes, depth, 0)).collect();
+    loads.extend(each(FEWER, Load::sequential));
+    if with_writes {
+        loads.extend(each(FEWER, |bytes, depth| Load::random(bytes, depth, 100)));
     }
-    loads.retain(|load| load.depth <= depth);
+    loads.retain(|load| load.depth <= depth && load.depth * load.sizes[0] <= INSIDE);
     loads
 }
 
@@ -26,7 +31,7 @@ pub fn seen(with_writes: bool, depth: u32) -> Vec<Load> {
 pub fn unseen(with_writes: bool, depth: u32) -> Vec<Load> {
     let mixture = |sizes: &[u32], depth, writes| Load { sizes: sizes.to_vec(), depth, is_sequential: false, writes };
     let mut loads =
-        vec![Load::random(8192, 3, 0), mixture(&[4096, 32_768, 131_072], 6, 0), Load::sequential(32_768, 12)];
+        vec![Load::random(8192, 3, 0), mixture(&[4096, 32_768, 131_072], 6, 0), Load::sequential(49_152, 12)];
     if with_writes {
         loads.push(mixture(&[8192], 6, 30));
     }

@@ -126,12 +126,12 @@ impl Ring {
         Ok(())
     }
 
-    /// Waits for at least one completion and calls `done` with the slot of each.
+    /// Waits for at least one completion, takes at most `most`, and calls `done` with the slot of each.
     ///
     /// # Errors
     /// The error of io_getevents(2) or of an I/O; one that ends early is an error, too.
-    pub fn wait(&mut self, mut done: impl FnMut(usize)) -> io::Result<()> {
-        let most = self.completions.len() as libc::c_long;
+    pub fn wait(&mut self, most: usize, mut done: impl FnMut(usize)) -> io::Result<()> {
+        let most = most.clamp(1, self.completions.len()) as libc::c_long;
         let into = self.completions.as_mut_ptr();
         let forever = std::ptr::null_mut::<libc::timespec>();
         let one: libc::c_long = 1;

@@ -17,9 +17,11 @@ use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// All loads are measured so often, one after the other.
-pub const ROUNDS: u64 = 5;
+pub const ROUNDS: u64 = 7;
+/// The rounds at either end that are left out: other work, on this machine or beside it, slows some down.
+const LEFT_OUT: usize = 2;
 /// Length of each measurement in ns, behind a start that is left out.
-const VISIT: u64 = 120_000_000;
+const VISIT: u64 = 60_000_000;
 const START: u64 = 10_000_000;
 /// The smallest disk: less is in a cache somewhere.
 const LEAST: u64 = 64 << 20;
@@ -93,22 +95,16 @@ impl Disk {
     }
 
     fn rounds(&self, loads: &[Load], mut progress: impl FnMut()) -> io::Result<Vec<Cell>> {
-        let mut all: Vec<(Vec<u64>, Vec<u64>)> = vec![Default::default(); loads.len()];
+        let mut all: Vec<Vec<Outcome>> = vec![Vec::new(); loads.len()];
         for round in 0..ROUNDS {
             for (at, load) in loads.iter().enumerate() {
                 let latencies = self.visit(load, Seed(round).stream("disk", at as u64))?;
-                all[at].1.extend(Outcome::of(latencies.clone(), load.depth).map(|it| it.iops()));
-                all[at].0.extend(latencies);
+                all[at].extend(Outcome::of(latencies, load.depth));
                 progress();
             }
         }
-        let cell = |(load, (latencies, rounds)): (&Load, (Vec<u64>, Vec<u64>))| {
-            let measured = Outcome::of(latencies, load.depth)?;
-            let rounds = (*rounds.iter().min()?, *rounds.iter().max()?);
-            Some(Cell { load: load.clone(), measured, rounds })
-        };
-        let cells: Option<Vec<Cell>> = loads.iter().zip(all).map(cell).collect();
-        cells.ok_or_else(|| io::Error::other("it completed nothing within 130 ms"))
+        let cells: Option<Vec<Cell>> = loads.iter().zip(all).map(|(load, rounds)| cell(load, rounds)).collect();
+        cells.ok_or_else(|| io::Error::other("it completed nothing within 70 ms"))
     }
 
     /// Latencies of `load` for a while, in ns.
@@ -123,18 +119,19 @@ impl Disk {
         let (from, until) = (begin + START, begin + START + VISIT);
         let mut sent = vec![0; load.depth as usize];
         let mut free: Vec<usize> = (0..sent.len()).collect();
-        let (mut pieces, mut latencies) = (Vec::new(), Vec::new());
+        let mut latencies = Vec::new();
         loop {
-            let now = monotonic_ns();
-            if now < until {
-                pieces.extend(free.drain(..).map(|slot| source.piece(slot)));
-                pieces.iter().for_each(|piece: &Piece| sent[piece.slot] = now);
-                ring.submit(&pieces)?;
-                pieces.clear();
+            if monotonic_ns() < until {
+                // Taken and sent one by one, as fio does: a device that is told of several at a time does more.
+                for slot in free.drain(..) {
+                    let piece = source.piece(slot);
+                    sent[slot] = monotonic_ns();
+                    ring.submit(&[piece])?;
+                }
             } else if free.len() == sent.len() {
                 return Ok(latencies);
             }
-            ring.wait(|slot| {
+            ring.wait(1, |slot| {
                 if sent[slot] >= from {
                     latencies.push(monotonic_ns() - sent[slot]);
                 }
@@ -158,7 +155,7 @@ impl Disk {
         let mut times = Vec::with_capacity(FLUSHES);
         for _ in 0..FLUSHES {
             ring.submit(&[source.piece(0)])?;
-            ring.wait(|_| ())?;
+            ring.wait(1, |_| ())?;
             let begin = monotonic_ns();
             self.file.sync_data()?;
             times.push(monotonic_ns() - begin);
@@ -166,6 +163,16 @@ impl Disk {
         times.sort_unstable();
         Ok(times[FLUSHES / 2])
     }
+}
+
+/// The rounds of `load` as one; those at either end of their speeds are left out. `None` without a round.
+fn cell(load: &Load, mut rounds: Vec<Outcome>) -> Option<Cell> {
+    rounds.sort_by_key(|round| round.per_1000_s);
+    let span = (rounds.first()?.iops(), rounds.last()?.iops());
+    let left_out = LEFT_OUT.min((rounds.len() - 1) / 2);
+    let kept = &rounds[left_out..rounds.len() - left_out];
+    let latencies = kept.iter().flat_map(|round| round.latencies.iter().copied()).collect();
+    Some(Cell { load: load.clone(), measured: Outcome::of(latencies, load.depth)?, rounds: span })
 }
 
 fn remedy(why: &io::Error) -> &'static str {
