@@ -71,8 +71,8 @@ impl Held {
         source.by_ref().take(HEAD).read_to_end(&mut head).map_err(cannot)?;
         let mut held = Held { bytes: Some(head), ..Held::file(text.into()) };
         // Input that is no trace may be endless.
-        let is_trace =
-            !matches!(held.recording(Excerpt::WHOLE, watch)?, Err(TraceError::NotATrace { .. })) || held.block().is_ok();
+        let is_trace = !matches!(held.recording(Excerpt::WHOLE, watch)?, Err(TraceError::NotATrace { .. }))
+            || held.block().is_ok();
         if let Some(bytes) = held.bytes.as_mut().filter(|_| is_trace) {
             let read = source.read_to_end(bytes);
             seen.check()?;

@@ -39,8 +39,8 @@ use costs::Charging;
 use cpus::CpuRun;
 use goodness_block::Storage;
 use goodness_core::{
-    CpuId, CpuStat, Event, GroupId, Machine, MachineFault, MadePolicy, Observer, Preemption, Span, State, Task, TaskId, Time,
-    Workload,
+    CpuId, CpuStat, Event, GroupId, Machine, MachineFault, MadePolicy, Observer, Preemption, Span, State, Task, TaskId,
+    Time, Workload,
 };
 use goodness_referee::{Referee, Refusal};
 use locks::Locks;
