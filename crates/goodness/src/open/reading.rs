@@ -117,7 +117,7 @@ mod tests {
         let file = File::open(&path).expect("it is there");
         let mut reading = Reading::file("big", file, seen.clone(), &watch).expect("a file");
         io::copy(&mut reading, &mut io::sink()).expect("it is read");
-        let told = told.into_inner().expect("one thread");
+        let told = told.lock().expect("one thread");
         assert!(told.len() >= 4 && told.is_sorted(), "{told:?}");
         assert!(told.iter().all(|(_, of)| *of == Some(SIZE as u64)));
         assert_eq!(seen.hash(), Some(sha256(&bytes)));
