@@ -75,8 +75,8 @@ pub fn bar(steps: u64, what: &'static str) -> ProgressBar {
     lined(bar, |it| format!("{} {}/{}", it.message(), it.position(), it.length().unwrap_or(0)))
 }
 
-/// A bar over `parts` of simulations, whose message says how far they are.
-pub fn simulations(parts: u64) -> ProgressBar {
+/// A bar over `parts` of a file or of simulations, whose message says how far they are.
+pub fn long(parts: u64) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(parts), target(10));
     let style = ProgressStyle::with_template("{msg} [{bar:12}] {elapsed}, about {eta} left")
         .map(|style| style.progress_chars("=> "));

@@ -2,7 +2,7 @@
 
 use crate::patience::Patience;
 use crate::progress;
-use goodness::{Furthest, Progress};
+use goodness::{Furthest, Progress, read_so_far};
 use indicatif::ProgressBar;
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
@@ -18,6 +18,8 @@ struct Shown {
     looked: Option<Instant>,
     /// The furthest simulation that has not ended.
     furthest: Furthest,
+    /// Time at which reading a file began; its bar is replaced by that of simulations.
+    reading: Option<Instant>,
     patience: Option<Patience>,
 }
 
@@ -37,7 +39,13 @@ impl Shown {
     fn tell(&mut self, progress: Progress) {
         match progress {
             Progress::Opening(path) => self.patience = Some(Patience::with(path)),
-            Progress::Opened => self.patience = None,
+            Progress::Opened => {
+                self.patience = None;
+                if self.reading.is_some() && self.bar.is_some() {
+                    self.says("recovering the work".into());
+                }
+            }
+            Progress::Reading { path, read, of } => self.reads(path, read, of),
             // A tuning shows its own.
             Progress::Raced { .. } => {}
             Progress::Simulating { .. } | Progress::Simulated { .. } => {
@@ -52,11 +60,33 @@ impl Shown {
         }
     }
 
+    /// Shows how far a file is read, once that takes long.
+    fn reads(&mut self, path: &str, read: u64, of: Option<u64>) {
+        self.patience = None;
+        let begun = *self.reading.get_or_insert_with(Instant::now);
+        let is_due = self.looked.is_none_or(|at| at.elapsed() >= BETWEEN_LOOKS);
+        if begun.elapsed() >= BETWEEN_LOOKS && is_due {
+            self.looked = Some(Instant::now());
+            self.bar.get_or_insert_with(|| progress::long(of.unwrap_or(0))).set_position(read);
+            self.says(read_so_far(path, read, of, begun.elapsed()));
+        }
+    }
+
     /// Shows how far the simulations are.
     fn goes_on(&mut self) {
-        let bar = self.bar.get_or_insert_with(|| progress::simulations(self.furthest.parts()));
+        if self.reading.take().is_some() {
+            self.clear();
+        }
+        let bar = self.bar.get_or_insert_with(|| progress::long(self.furthest.parts()));
         bar.set_position(bar.position().max(self.furthest.part()));
-        bar.set_message(self.furthest.to_string());
+        self.says(self.furthest.to_string());
+    }
+
+    /// Says `said` beside the bar.
+    fn says(&mut self, said: String) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(said);
+        }
     }
 
     /// Clears the bar from the terminal, if it was shown.

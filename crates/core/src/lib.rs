@@ -34,6 +34,7 @@ pub mod device;
 pub mod effort;
 pub mod elevator;
 pub mod event;
+pub mod fault;
 pub mod group;
 pub mod io_limit;
 pub mod io_reason;
@@ -63,6 +64,7 @@ pub use elevator::{
     RegisteredElevator, Run, Side,
 };
 pub use event::{Event, IoEvent, IoStage, Observer, Off, Overhead, WakeSource};
+pub use fault::{FaultKind, MachineFault};
 pub use group::{Group, GroupId, Groups, Quota};
 pub use io_limit::IoLimit;
 pub use io_reason::{IoReason, WhyWaits};

@@ -1,6 +1,7 @@
 //! A workload: tasks, their behaviours, and the channels and locks between them.
 
 use crate::behaviour::{Behaviour, Channel, ChannelKind};
+use crate::fault::MachineFault;
 use crate::group::Groups;
 use crate::lock::{LockId, LockKind};
 use crate::rng::Seed;
@@ -91,6 +92,8 @@ pub struct Workload {
     pub timer_slack: Span,
     /// Disks, volumes and files; empty without I/O.
     pub storage: StorageSpec,
+    /// Faults of the machine, in any order.
+    pub faults: Vec<MachineFault>,
     /// Remarks on the finished run, for the report.
     pub remarks: Option<Remarks>,
 }

@@ -97,7 +97,7 @@ pub use open::{
 };
 pub use own::Own;
 pub use plan::{Plan, Timelines};
-pub use progress::{Furthest, Progress, Watch, unwatched};
+pub use progress::{Furthest, Progress, Watch, read_so_far, unwatched};
 pub use recorded::Recorded;
 pub use refusal::{Kind, Refusal, See};
 pub use replication::Replication;

@@ -4,13 +4,23 @@ use goodness_core::Time;
 use goodness_report::figure;
 use std::fmt;
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 /// One progress message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress<'a> {
     /// This file (`-` for standard input) is about to be opened and read. A pipe may block.
     Opening(&'a str),
-    /// The file has been read.
+    /// This file (`-` for standard input) is being read.
+    Reading {
+        /// Its name.
+        path: &'a str,
+        /// Bytes read so far.
+        read: u64,
+        /// Its size; `None` for a pipe.
+        of: Option<u64>,
+    },
+    /// The file has been read; a recording's work is recovered from it next.
     Opened,
     /// Simulations completed so far. The order of messages depends on the threads.
     Simulated {
@@ -44,12 +54,22 @@ pub enum Progress<'a> {
 }
 
 /// Callback for progress messages, on the working thread. `Break` cancels: the call returns [`crate::Kind::Cancelled`],
-/// at the latest 1024 events later. Opening cannot be cancelled.
+/// at the latest 1024 events later, or a mebibyte of a
+/// file. Waiting for a pipe cannot be cancelled, nor can recovering work.
 pub type Watch<'a> = dyn Fn(Progress) -> ControlFlow<()> + Sync + 'a;
 
 /// Ignores all messages.
 pub fn unwatched(_: Progress) -> ControlFlow<()> {
     ControlFlow::Continue(())
+}
+
+/// How far a file is read after `elapsed`: `read 3.2 GB of 10 GB, 450 MB/s`.
+#[must_use]
+pub fn read_so_far(path: &str, read: u64, of: Option<u64>, elapsed: Duration) -> String {
+    let bytes = |count: u64, unit| figure::show(Some(count as f64), unit);
+    let of = of.map_or_else(String::new, |size| format!(" of {}", bytes(size, "bytes")));
+    let rate = figure::show(Some(read as f64 / elapsed.as_secs_f64().max(1e-9)), "bytes/s");
+    format!("{}: read {}{of}, {rate}", figure::printable(path), bytes(read, "bytes"))
 }
 
 /// Parts of a simulation, for bars.
@@ -114,6 +134,13 @@ impl fmt::Display for Furthest {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reading_is_told_with_the_size_and_the_rate() {
+        let said = read_so_far("big.txt", 3_000_000_000, Some(10_000_000_000), Duration::from_secs(6));
+        assert_eq!(said, "big.txt: read 3 GB of 10 GB, 500 MB/s");
+        assert_eq!(read_so_far("-", 4_000_000, None, Duration::from_secs(2)), "-: read 4 MB, 2 MB/s");
+    }
 
     #[test]
     fn the_furthest_simulation_is_said_and_a_new_one_begins_again() {

@@ -1,7 +1,10 @@
 //! The recordings shipped with the library, so that a first comparison needs nothing else.
 
+use crate::open::reading::{Reading, Seen};
 use crate::progress::{Progress, Watch};
 use goodness_trace::{Input, TraceError};
+use std::fs::File;
+use std::io;
 use std::path::Path;
 
 /// A recording inside the library.
@@ -49,14 +52,26 @@ pub fn find(name: &str) -> Option<&'static Shipped> {
 ///
 /// # Errors
 /// A file that cannot be opened.
-pub fn open(name: &str, watch: &Watch) -> Result<Input<'static>, TraceError> {
+pub fn open<'a>(name: &str, watch: &'a Watch<'a>) -> Result<Input<'a>, TraceError> {
     match find(name) {
         Some(shipped) => Ok(Input::bytes(shipped.name, shipped.bytes).expect("what is shipped is whole")),
         None => {
             let _ = watch(Progress::Opening(name));
-            let input = Input::open(Path::new(name));
+            let input = told(name, watch).map_err(|source| TraceError::Open { path: name.into(), source });
             let _ = watch(Progress::Opened);
             input
         }
     }
+}
+
+/// The input called `name`, whose reading is told.
+fn told<'a>(name: &str, watch: &'a Watch<'a>) -> io::Result<Input<'a>> {
+    if name == "-" {
+        return Input::reader(name, Reading::stream(name, io::stdin(), Seen::default(), watch));
+    }
+    let file = File::open(name)?;
+    if file.metadata()?.is_dir() {
+        return Err(io::Error::other("it is a folder"));
+    }
+    Input::reader(name, Reading::file(name, file, Seen::default(), watch)?)
 }

@@ -36,6 +36,8 @@ pub enum Entry {
     Policy,
     /// The warm-up ends.
     Warm,
+    /// A planned fault begins.
+    Fault(u32),
 }
 
 /// An entry as the wheel keeps it: kind, CPU and number in one word, which is stored and loaded as such.
@@ -63,6 +65,7 @@ impl Packed {
             Entry::Flusher => (8, 0),
             Entry::Policy => (9, 0),
             Entry::Warm => (10, 0),
+            Entry::Fault(index) => (11, index),
         };
         Packed((kind & 0xff) << KIND | kind >> 8 << 32 | u64::from(number))
     }
@@ -87,7 +90,8 @@ impl Packed {
             7 => Entry::Disks,
             8 => Entry::Flusher,
             9 => Entry::Policy,
-            _ => Entry::Warm,
+            10 => Entry::Warm,
+            _ => Entry::Fault(number),
         }
     }
 }

@@ -16,11 +16,12 @@
 //! ```
 //!
 //! Disks, volumes and files, and the steps that use them, are described in `experiment/storage.rs`, groups in
-//! `experiment/groups.rs`, kinds of locks in `experiment/locks.rs`.
+//! `experiment/groups.rs`, kinds of locks in `experiment/locks.rs`, faults of the machine in `experiment/faults.rs`.
 //!
 //! A programme repeats for ever; `loop = 100` bounds it. Channels and locks are named by their steps. A run lasts a
 //! day at most, and needs a duration unless its tasks end.
 
+mod faults;
 mod groups;
 mod keys;
 mod locks;
@@ -225,6 +226,7 @@ impl Reading<'_> {
             return Err(self.wrong("io_max", "it limits block I/O, and there is no [[disk]]; add one or leave it out"));
         }
         self.locks(table, &mut plan, &mut places)?;
+        self.faults(table, &mut plan)?;
         for (number, task) in self.tables(table, "task")?.into_iter().enumerate() {
             let line = self.enter("[[task]]", number);
             self.task(task, line, &mut plan, &mut places)?;

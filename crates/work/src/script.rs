@@ -8,8 +8,8 @@ mod interpreter;
 
 pub use access::{Access, Place, Target};
 use goodness_core::{
-    Awaited, BehaviourId, Channel, ChannelKind, Groups, HORIZON_MAX, LockId, LockKind, Outsider, Span, Start, Step,
-    StorageSpec, Task, TaskSpec, Time, Workload,
+    Awaited, BehaviourId, Channel, ChannelKind, Groups, HORIZON_MAX, LockId, LockKind, MachineFault, Outsider, Span,
+    Start, Step, StorageSpec, Task, TaskSpec, Time, Workload,
 };
 use interpreter::{Interpreter, Shared};
 use std::collections::BTreeMap;
@@ -300,6 +300,8 @@ pub struct Plan {
     pub storage: StorageSpec,
     /// The groups of the tasks.
     pub groups: Groups,
+    /// Faults of the machine.
+    pub faults: Vec<MachineFault>,
 }
 
 impl Plan {
@@ -368,6 +370,7 @@ impl Plan {
             timer_slack: self.timer_slack,
             storage: self.storage.clone(),
             groups: self.groups.clone(),
+            faults: self.faults.clone(),
             remarks: None,
         }
     }

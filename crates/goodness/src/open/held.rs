@@ -2,13 +2,16 @@
 
 use super::memory;
 use super::no_such_input;
+use super::reading::{Reading, Seen};
 use super::text::hash_of;
 use crate::progress::{Progress, Watch};
 use crate::refusal::{Refusal, See};
 use crate::shipped;
 use goodness_trace::block::{BlockTrace, open_block, read_block};
 use goodness_trace::{Excerpt, Input as Bytes, Recording, TraceError, load_excerpt};
-use std::io::Read;
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// A trace that cannot be used, as callers meet it.
@@ -25,6 +28,8 @@ pub(super) struct Held {
     pub(super) name: String,
     /// Contents of an input that can be read only once: standard input or a pipe.
     bytes: Option<Vec<u8>>,
+    /// Hash of the file as far as it was read as a recording.
+    hashed: RefCell<Option<String>>,
 }
 
 impl Held {
@@ -35,36 +40,43 @@ impl Held {
     pub(super) fn of(text: &str, watch: &Watch) -> Result<Held, Refusal> {
         let name = text.to_string();
         if let Some(shipped) = shipped::find(text) {
-            return Ok(Held { name, bytes: Some(shipped.bytes.to_vec()) });
+            return Ok(Held { bytes: Some(shipped.bytes.to_vec()), ..Held::file(name) });
         }
         let path = Path::new(text);
         if text != "-" && matches!(path.try_exists(), Ok(false)) {
             return Err(no_such_input(text));
         }
         if text != "-" && (path.is_file() || path.is_dir()) {
-            return Ok(Held { name, bytes: None });
+            return Ok(Held::file(name));
         }
         let _ = watch(Progress::Opening(text));
-        let held = Held::of_pipe(text);
+        let held = Held::of_pipe(text, watch);
         let _ = watch(Progress::Opened);
         held
     }
 
+    fn file(name: String) -> Held {
+        Held { name, bytes: None, hashed: RefCell::default() }
+    }
+
     /// Reads an input that can be read only once.
-    fn of_pipe(text: &str) -> Result<Held, Refusal> {
+    fn of_pipe(text: &str, watch: &Watch) -> Result<Held, Refusal> {
         let cannot = |why: std::io::Error| Refusal::usage(format!("{text} cannot be read: {why}"));
-        let mut source: Box<dyn Read> = match text {
-            "-" => Box::new(std::io::stdin()),
-            _ => Box::new(std::fs::File::open(text).map_err(cannot)?),
+        let seen = Seen::default();
+        let mut source = match text {
+            "-" => Reading::stream(text, io::stdin(), seen.clone(), watch),
+            _ => Reading::stream(text, File::open(text).map_err(cannot)?, seen.clone(), watch),
         };
         let mut head = Vec::new();
         source.by_ref().take(HEAD).read_to_end(&mut head).map_err(cannot)?;
-        let mut held = Held { name: text.into(), bytes: Some(head) };
+        let mut held = Held { bytes: Some(head), ..Held::file(text.into()) };
         // Input that is no trace may be endless.
-        let is_trace =
-            !matches!(held.recording(Excerpt::WHOLE), Err(TraceError::NotATrace { .. })) || held.block().is_ok();
+        let is_trace = !matches!(held.recording(Excerpt::WHOLE, watch)?, Err(TraceError::NotATrace { .. }))
+            || held.block().is_ok();
         if let Some(bytes) = held.bytes.as_mut().filter(|_| is_trace) {
-            source.read_to_end(bytes).map_err(cannot)?;
+            let read = source.read_to_end(bytes);
+            seen.check()?;
+            read.map_err(cannot)?;
         }
         Ok(held)
     }
@@ -73,16 +85,36 @@ impl Held {
         Bytes::bytes(&self.name, bytes).map_err(|source| TraceError::Open { path: self.name.clone(), source })
     }
 
-    /// Reads `window` of it as a recording of scheduling.
+    /// Reads `window` of it as a recording of scheduling: a file once, up to the window's end.
     ///
     /// # Errors
-    /// It is none.
-    pub(super) fn recording(&self, window: Excerpt) -> Result<Recording, TraceError> {
-        let input = match &self.bytes {
-            Some(bytes) => self.input(bytes),
-            None => Bytes::open(Path::new(&self.name)),
-        };
-        load_excerpt(input?, window)
+    /// It is none. It was cancelled.
+    pub(super) fn recording(&self, window: Excerpt, watch: &Watch) -> Result<Result<Recording, TraceError>, Refusal> {
+        if let Some(bytes) = &self.bytes {
+            return Ok(self.input(bytes).and_then(|input| load_excerpt(input, window)));
+        }
+        let seen = Seen::hashing();
+        let found = self.read(window, &seen, watch);
+        seen.check()?;
+        if found.is_ok() {
+            *self.hashed.borrow_mut() = seen.hash();
+        }
+        let _ = watch(Progress::Opened);
+        Ok(found)
+    }
+
+    /// Reads `window` of the file.
+    fn read(&self, window: Excerpt, seen: &Seen, watch: &Watch) -> Result<Recording, TraceError> {
+        let cannot = |source| TraceError::Open { path: self.name.clone(), source };
+        let file = File::open(&self.name).map_err(cannot)?;
+        let mut reading = Reading::file(&self.name, file, seen.clone(), watch).map_err(cannot)?;
+        let input = Bytes::reader(&self.name, &mut reading).map_err(cannot)?;
+        let found = load_excerpt(input, window)?;
+        if window == Excerpt::WHOLE {
+            // Readers leave what follows the end of a compressed stream; the file's hash covers it.
+            io::copy(&mut reading, &mut io::sink()).map_err(cannot)?;
+        }
+        Ok(found)
     }
 
     /// Refuses a recording whose events in `window` would need more memory than is free.
@@ -107,11 +139,12 @@ impl Held {
         }
     }
 
-    /// Its hash; `None` for a pipe.
+    /// Its hash, of a window that of the file's bytes up to its end; `None` for a pipe.
     pub(super) fn hash(&self) -> Option<String> {
-        match &self.bytes {
-            Some(_) => None,
-            None => std::fs::File::open(&self.name).and_then(hash_of).ok(),
+        match (&self.bytes, &*self.hashed.borrow()) {
+            (Some(_), _) => None,
+            (None, Some(hashed)) => Some(hashed.clone()),
+            (None, None) => File::open(&self.name).and_then(hash_of).ok(),
         }
     }
 }

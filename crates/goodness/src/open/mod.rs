@@ -7,6 +7,7 @@ mod files;
 mod held;
 mod judged;
 mod memory;
+pub(crate) mod reading;
 mod recording;
 mod text;
 mod trace;

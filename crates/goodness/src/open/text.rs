@@ -90,7 +90,7 @@ pub(super) fn hash_of(mut file: impl Read) -> io::Result<String> {
     }
 }
 
-fn hexadecimal(digest: &[u8]) -> String {
+pub(super) fn hexadecimal(digest: &[u8]) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

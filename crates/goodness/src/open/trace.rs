@@ -20,7 +20,7 @@ pub(super) fn open(text: &str, options: &OpenOptions, watch: &Watch) -> Result<W
         return block::open(&held, options, Purpose::Replay);
     }
     held.fits(options.window)?;
-    match held.recording(options.window) {
+    match held.recording(options.window, watch)? {
         Ok(found) => {
             let what = "a recording of scheduling; block_only replays its block I/O";
             options.refuse(&["device", "block_events"], text, what)?;
@@ -42,7 +42,7 @@ pub(super) fn open_recording(text: &str, options: &OpenOptions, watch: &Watch) -
         return measured(block::open(&held, options, Purpose::Verify)?, text);
     }
     held.fits(options.window)?;
-    match held.recording(options.window) {
+    match held.recording(options.window, watch)? {
         Ok(found) => recording(&held, &found, options),
         Err(why) => measured(block::instead(&held, options, why, Purpose::Verify)?, text),
     }
@@ -52,7 +52,7 @@ pub(super) fn open_recording(text: &str, options: &OpenOptions, watch: &Watch) -
 pub(crate) fn read_recording(text: &str, window: Excerpt, watch: &Watch) -> Result<Recording, Refusal> {
     let held = Held::of(text, watch)?;
     held.fits(window)?;
-    held.recording(window).map_err(|why| refusal(&why))
+    held.recording(window, watch)?.map_err(|why| refusal(&why))
 }
 
 /// Refuses block I/O that has nothing to be held against.
@@ -81,7 +81,7 @@ fn recording(held: &Held, found: &Recording, options: &OpenOptions) -> Result<Wo
     Ok(work)
 }
 
-/// The hash of `window` of the file with the hash `whole`: that of the whole would make two windows one input.
+/// The hash of `window` of a file whose bytes up to the window's end have the hash `whole`, which two windows can share.
 fn of_window(whole: String, window: Excerpt) -> String {
     let Excerpt { from, to } = window;
     if window == Excerpt::WHOLE { whole } else { sha256(format!("{whole} {}..{}", from.ns(), to.ns()).as_bytes()) }

@@ -4,7 +4,7 @@ use goodness_core::{Span, Time};
 use toml::{Table, Value};
 
 /// Lists of an experiment file.
-const LISTS: [&str; 8] = ["task", "outside", "group", "lock", "disk", "volume", "file", "cache"];
+const LISTS: [&str; 9] = ["task", "outside", "group", "lock", "fault", "disk", "volume", "file", "cache"];
 /// Keys without which an entry is none.
 const NEEDED: [&str; 2] = ["name", "program"];
 /// Room after what is shown, when the duration is cut to it.

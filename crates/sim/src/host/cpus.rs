@@ -43,6 +43,10 @@ pub struct CpuRun {
     pub lazy: bool,
     /// True if the running task is stopped where it would return to user mode.
     pub parks: bool,
+    /// Time until which the hypervisor runs something else.
+    pub stolen: Time,
+    /// Time until which no tick arrives.
+    pub without_ticks: Time,
     /// True while a tick is in the calendar.
     pub tick_armed: bool,
     /// Picks until the next tasks are loaded into the caches; see `load_ahead`.
@@ -68,6 +72,8 @@ impl CpuRun {
             is_busy: false,
             lazy: false,
             parks: false,
+            stolen: Time::ZERO,
+            without_ticks: Time::ZERO,
             tick_armed: false,
             until_load: 0,
             ask_stamp: 0,
@@ -134,6 +140,7 @@ impl Host<'_> {
                 continue;
             }
             match self.referee.current(cpu) {
+                _ if self.cpus[cpu.index()].stolen > self.now() => self.reschedule_once_back(cpu),
                 Some(task) if self.holds_back(cpu, task) => {}
                 Some(_) if self.cpus[cpu.index()].switched > self.now() => self.reschedule_once_switched(cpu),
                 Some(task) => {
@@ -363,6 +370,9 @@ impl Host<'_> {
             self.cpus[cpu.index()].tick_armed = false;
             return;
         };
+        if self.tick_fails(cpu) {
+            return;
+        }
         self.settle(cpu);
         let now = self.now();
         self.cpus[cpu.index()].interrupted = now;

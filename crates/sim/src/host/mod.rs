@@ -9,6 +9,7 @@
 //! | `outside` | clients and other actors that use no CPU |
 //! | `storage` | disks, files and page cache |
 //! | `flusher` | the page cache's writes in the background |
+//! | `faults` | stolen CPUs and lost ticks |
 //! | `costs` | CPU time of the host's own work |
 //! | `io_costs`, `elevator_lock` | CPU time of block I/O |
 //! | `preemption` | models of a kernel's preemption |
@@ -17,6 +18,7 @@
 mod costs;
 mod cpus;
 mod elevator_lock;
+mod faults;
 mod flusher;
 mod io_costs;
 mod locks;
@@ -37,8 +39,8 @@ use costs::Charging;
 use cpus::CpuRun;
 use goodness_block::Storage;
 use goodness_core::{
-    CpuId, CpuStat, Event, GroupId, Machine, MadePolicy, Observer, Preemption, Span, State, Task, TaskId, Time,
-    Workload,
+    CpuId, CpuStat, Event, GroupId, Machine, MachineFault, MadePolicy, Observer, Preemption, Span, State, Task, TaskId,
+    Time, Workload,
 };
 use goodness_referee::{Referee, Refusal};
 use locks::Locks;
@@ -84,6 +86,7 @@ pub struct Host<'a> {
     /// Disks and files, if the workload has any.
     storage: Option<Box<StorageRun>>,
     charging: Charging,
+    faults: Vec<MachineFault>,
     /// Figures of the limits of groups during the warm-up.
     warm: Vec<(GroupId, CpuStat)>,
     has_policy_timer: bool,
@@ -114,7 +117,7 @@ impl<'a> Host<'a> {
             Box::new(StorageRun::new(&workload.storage, disks, tasks, has_costs, &mut rng))
         });
         let agenda = Agenda {
-            calendar: Calendar::new(tasks + outsiders, machine.cpu_count()),
+            calendar: Calendar::new(tasks + outsiders + workload.faults.len(), machine.cpu_count()),
             bursts: Bursts::new(machine.cpu_count()),
             horizon: workload.horizon.unwrap_or(Time::NEVER),
             live: 0,
@@ -136,6 +139,7 @@ impl<'a> Host<'a> {
             outside: Outside::default(),
             storage,
             charging: Charging::of(machine),
+            faults: Vec::new(),
             warm: Vec::new(),
             timer_slack: workload.timer_slack,
             standstill: Standstill::new(options.event_limit),
@@ -305,6 +309,7 @@ impl<'a> Host<'a> {
             }
             Entry::Disks => self.disks_due(),
             Entry::Flusher => self.flusher_due(),
+            Entry::Fault(index) => self.fault_begins(index),
             Entry::Warm => self.warm = self.referee.cpu_stats(),
             // An entry overtaken by an earlier one is stale: its consequences were handled then.
             Entry::Policy if self.agenda.policy_timer != self.now() => {}

@@ -146,6 +146,7 @@ impl Host<'_> {
             }
             self.agenda.live += 1;
         }
+        self.enlist_faults(workload.faults);
         self.enlist_outside(workload.outside, seed);
     }
 

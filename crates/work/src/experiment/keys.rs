@@ -41,6 +41,12 @@ pub const SECTIONS: &[Section] = &[
     },
     Section { name: "lock", written: "[[lock]]", summary: "The kind of a lock that steps name.", keys: LOCK },
     Section {
+        name: "fault",
+        written: "[[fault]]",
+        summary: "A fault of the machine, to see what a policy makes of it.",
+        keys: FAULT,
+    },
+    Section {
         name: "workload",
         written: "[[workload]]",
         summary: "A built-in workload; beside use, its own parameters are keys (goodness list workloads NAME).",
@@ -94,6 +100,16 @@ name = "db""#,
         r#"[[lock]]
 name = "m"
 kind = "spin""#,
+    ),
+    key(
+        "fault",
+        "tables",
+        "none",
+        "faults of the machine: section fault",
+        r#"[[fault]]
+kind = "stolen"
+at = "1s"
+for = "200ms""#,
     ),
     key(
         "outside",
@@ -349,6 +365,19 @@ pub(super) const LOCK: &[Key] = &[
         "who has it next, and how tasks wait",
         r#"kind = "pi""#,
     ),
+];
+
+pub(super) const FAULT: &[Key] = &[
+    key(
+        "kind",
+        "stolen or lost-ticks",
+        "required",
+        "the hypervisor runs something else (on all CPUs: a stopped machine whose clock goes on); no timer interrupts",
+        r#"kind = "lost-ticks""#,
+    ),
+    key("at", "time", "required", "its beginning", r#"at = "2s""#),
+    key("for", "time", "required", "its length", r#"for = "20ms""#),
+    key("cpu", "whole number", "all CPUs", "the CPU", "cpu = 0"),
 ];
 
 pub(super) const WORKLOAD: &[Key] = &[key("use", "text", "required", "its name", r#"use = "hogs""#)];

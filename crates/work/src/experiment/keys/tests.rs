@@ -60,6 +60,7 @@ fn frame_of(section: &str) -> Frame {
         ),
         "group" => frame("[[group]]\n", &[r#"name = "db2""#], "\n", ""),
         "lock" => frame("[[lock]]\n", &[r#"name = "m2""#], "\n", ""),
+        "fault" => frame("[[fault]]\n", &[r#"kind = "stolen""#, r#"at = "1s""#, r#"for = "10ms""#], "\n", ""),
         "workload" => frame("[[workload]]\n", &[r#"use = "mixed""#], "\n", ""),
         "disk" => frame("[[disk]]\n", &[r#"name = "sdc""#, r#"device = "null""#], "\n", ""),
         "volume" => {
