@@ -40,10 +40,8 @@ fn a_disk_that_cannot_be_measured_is_refused_and_a_device_file_is_a_device() {
     std::fs::write(here.path().join("jobs.fio"), "[a]\nrw=randread\ndirect=1\nsize=1m\n").unwrap();
     refused(here.path(), &["run", "jobs.fio", "-p", "rr", "--device", "gone.toml"], &["gone.toml cannot be read"]);
     let device = "sectors = 2097152\ndepth = 4\nsectors_max = 2560\nrotational = false\nvolatile_cache = false\n\
-                flush_ns = 0\n[read]\ndepths = [1]\ncommand_ns = [1000000]\n\
-                spread = [[1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000]]\n\
-                sequential = 1000\nsizes = [4096]\nlink_ns = [0]\n\
-                  link_spread = [1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000]\n";
+                flush_ns = 0\n[read.random]\nsizes = [4096]\ndepths = [1]\nmean_ns = [[1000000]]\n\
+                spread = [[[1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000]]]\n";
     std::fs::write(here.path().join("none.toml"), "cpus = 4\n").unwrap();
     let none =
         ["none.toml is no device file: unknown field `cpus`", "; `goodness calibrate --device PATH -o none.toml`"];

@@ -22,7 +22,10 @@ fn two_schedulers_part_at_a_decision_which_is_named_with_the_queue() {
     let here = folder();
     let (code, said) = diff(here.path(), &[WORK, "-p", "eevdf", "-p", "cfs", "--runs", "4"]);
     assert_eq!(code, 0, "{said}");
-    assert!(said.starts_with("Different: first at ") && said.contains("First decision that differs: "), "{said}");
+    assert!(
+        said.starts_with("Different: decisions part at ") && said.contains("First decision that differs: "),
+        "{said}"
+    );
     assert!(said.contains("better") && said.contains("Metrics: "), "{said}");
     assert!(said.lines().count() <= 24 && said.lines().all(|line| line.chars().count() <= 80), "{said}");
     let (_, json) = diff(here.path(), &[WORK, "-p", "eevdf", "-p", "cfs", "--runs", "4", "--json", "-"]);
@@ -32,6 +35,15 @@ fn two_schedulers_part_at_a_decision_which_is_named_with_the_queue() {
     assert!(first["at_ns"].is_u64() && first["a"]["queue"].is_array(), "{first}");
     assert_ne!(first["a"]["did"], first["b"]["did"], "{first}");
     assert!(json["tasks"].as_array().is_some_and(|tasks| !tasks.is_empty()));
+}
+
+#[test]
+fn a_task_that_is_forked_later_is_no_rule_yet() {
+    let here = folder();
+    let window = ["--runs", "2", "--without-others", "--window", "0s..20ms"];
+    let (code, said) = diff(here.path(), &[&["mixed-cpu", "-p", "eevdf", "-p", "cfs"], &window[..]].concat());
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("First decision that differs: "), "{said}");
 }
 
 #[test]

@@ -67,7 +67,11 @@ impl Question {
         Asked::around(made, cpus, Question { is_shared, ..self })
     }
 
+    /// True if the other side's task waits here. It may not have been forked yet.
     fn waits(&self, decided: &Decided) -> bool {
+        if self.waiting.index() >= decided.cx.tasks.len() {
+            return false;
+        }
         let is_queued = decided.cx.tasks.state(self.waiting) == State::Queued;
         is_queued && (self.is_shared || decided.waiting.contains(&self.waiting))
     }
@@ -102,6 +106,6 @@ impl Asker for Question {
         // Of a task that is kept the last answer counts.
         self.is_answered = self.is_pick;
         let ask = if self.is_pick { Decided::why } else { Decided::why_it_goes_on };
-        self.answer.set(ask(decided, self.waiting).filter(|_| self.waits(decided)));
+        self.answer.set(if self.waits(decided) { ask(decided, self.waiting) } else { None });
     }
 }

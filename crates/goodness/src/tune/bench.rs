@@ -8,7 +8,6 @@ use crate::refusal::Refusal;
 use crate::run::RunResult;
 use crate::work::Work;
 use goodness_observe::About;
-use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Runs candidates.
@@ -47,7 +46,7 @@ impl Bench<'_> {
                     let runs = self.runs.fetch_add(1, Ordering::Relaxed) + 1;
                     (self.watch)(Progress::Raced { round: stage.0, rounds: stage.1, left: candidates.len(), runs })
                 }
-                _ => ControlFlow::Continue(()),
+                other => (self.watch)(other),
             };
             let mut by_input = Vec::new();
             for work in &self.inputs {

@@ -333,7 +333,7 @@ impl Tuning<'_> {
                 let runs = before + all.fetch_add(1, Ordering::Relaxed) + 1;
                 (bench.watch)(Progress::Raced { round: rounds + 1, rounds, left: contenders.len(), runs })
             }
-            _ => ControlFlow::Continue(()),
+            other => (bench.watch)(other),
         };
         let scored = last.score(&contenders, (self.objective, &self.guards), &tell)?;
         let own = u64::from(held_out) * contenders.len() as u64 * inputs.len() as u64;
@@ -363,6 +363,6 @@ fn counting<'a>(
             let runs = count.fetch_add(1, Ordering::Relaxed) + 1;
             watch(Progress::Raced { round, rounds, left: 1, runs })
         }
-        _ => ControlFlow::Continue(()),
+        other => watch(other),
     }
 }

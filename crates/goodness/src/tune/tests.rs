@@ -181,6 +181,12 @@ fn a_cancelled_search_tells_the_best_so_far_and_scores_nothing() {
     let found = tuning.run(&cancel).expect("what is known so far");
     assert_eq!((found.answer, found.finalists.len()), (Answer::Stopped, 0));
     assert!(found.best.is_some() && found.headline.contains("not scored"), "{}", found.headline);
+    let during_a_run = |progress: Progress| match progress {
+        Progress::Simulating { .. } => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    };
+    let found = tuning.run(&during_a_run).expect("what is known so far");
+    assert_eq!((found.answer, found.runs.search), (Answer::Stopped, 0), "a simulation under way ends, too");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Converts a path for a system call.
 ///
@@ -37,6 +38,11 @@ pub fn name_file(file: &File, at: &Path) -> io::Result<()> {
     }
 }
 
+/// Looks for another user of a file, who may be on its way out.
+const TRIES: u32 = 10;
+/// Time between two of them.
+const BETWEEN_TRIES: Duration = Duration::from_millis(10);
+
 /// True if `file`, open for writing, is open for writing once more: in a process, or as the disk of a loop device. Some
 /// kernels count readers, too. False where the file system cannot tell.
 pub fn is_open_elsewhere(file: &File) -> bool {
@@ -48,8 +54,18 @@ pub fn is_open_elsewhere(file: &File) -> bool {
         }
     };
     // A lease for writing is given to the only user of a file. It is given back at once.
-    let taken = lease(libc::F_WRLCK);
-    taken.and_then(|()| lease(libc::F_UNLCK)).is_err_and(|why| why.raw_os_error() == Some(libc::EAGAIN))
+    let is_taken = || {
+        let taken = lease(libc::F_WRLCK).and_then(|()| lease(libc::F_UNLCK));
+        taken.is_err_and(|why| why.raw_os_error() == Some(libc::EAGAIN))
+    };
+    // A process that another thread has just started has all files of this one until it runs its own program.
+    (0..TRIES).all(|_| {
+        let is_open = is_taken();
+        if is_open {
+            std::thread::sleep(BETWEEN_TRIES);
+        }
+        is_open
+    })
 }
 
 /// Mounts a tracefs on the existing folder `at`.

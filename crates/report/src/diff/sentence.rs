@@ -54,7 +54,9 @@ pub fn headline(diff: &Diff) -> String {
             "No difference: all runs are equal.".into()
         }
         (Verdict::None, _) => "No difference: no metric differs by more than chance explains.".into(),
-        (Verdict::Different, Some(first)) => format!("Different: first {}; {}.", place(first), metrics_differ(differ)),
+        (Verdict::Different, Some(first)) => {
+            format!("Different: decisions part {}; {}.", place(first), metrics_differ(differ))
+        }
         (Verdict::Different, None) => format!("Different: {}.", metrics_differ(differ)),
     }
 }

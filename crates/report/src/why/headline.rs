@@ -29,7 +29,11 @@ fn rule_in_words(why: &Why, main: &Part) -> String {
     let policy = figure::printable(policy);
     let what = match (main.cause.as_str(), rule.name.as_str()) {
         ("behind_own", _) => format!("{policy} ran one task before another"),
-        ("behind" | "idle_cpu_allowed" | "idle_cpu_forbidden", _) => format!("{policy} ran it first"),
+        ("idle_cpu_forbidden", _) => format!("{policy} ran another first"),
+        ("behind" | "idle_cpu_allowed", _) => {
+            let who = main.culprit.as_deref().map_or_else(|| "it".into(), figure::name);
+            format!("{policy} ran {who} first")
+        }
         ("disk_queue" | "device", "idles" | "drains" | "head_moves") => "the disk served none".into(),
         ("disk_queue" | "device", _) => "the disk served others first".into(),
         _ => return String::new(),
@@ -47,7 +51,7 @@ fn check_in_words(check: &Check, single: bool) -> String {
     };
     let they_are = if single { "it is" } else { "the slowest are" };
     let [gone, expected] = [gone.max(0.0), check.expected()].map(|it| figure::percent(Some(it)));
-    format!(" Simulated with {}, {they_are} {gone} shorter ({expected} expected): {says}.", with(check))
+    format!(" Simulated with {}, {they_are} {gone} shorter (at least {expected} expected): {says}.", with(check))
 }
 
 /// The edit that the simulation had in place of the cause.
@@ -183,7 +187,7 @@ mod tests {
             let main = Part { cause: cause.into(), rule: Some(named), ..why.tail.parts[0].clone() };
             rule_in_words(&why, &main)
         };
-        assert_eq!(rule("behind", "first"), " Rule by which eevdf ran it first: first come, first served.");
+        assert_eq!(rule("behind", "first"), " Rule by which eevdf ran a first: first come, first served.");
         assert_eq!(
             rule("disk_queue", "batch"),
             " Rule by which the disk served others first: a batch of the other direction."
