@@ -9,8 +9,8 @@
 //! second, by direction, hierarchical, with bursts of a slice. A slice begins with a group's first I/O; within it the
 //! group may use at once what its rate gives to the slice's end, and what it leaves unused is not kept.
 //!
-//! Departures and inferences. A slice is 100 ms where the disk rotates and 20 ms where it does not (the kernel's default
-//! for many versions, by its source). Of several groups within a limited one, I/Os go in order of arrival; the kernel
+//! Departures and inferences. A slice is 100 ms where the disk rotates and 20 ms where it does not: inferred, the
+//! documentation names none. Of several groups within a limited one, I/Os go in order of arrival; the kernel
 //! takes them in turns. Write-back belongs to no group. A submitter whose I/O is held does not sleep for that, as it
 //! does not in the kernel, where a worker submits it later.
 

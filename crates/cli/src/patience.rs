@@ -18,16 +18,10 @@ impl Patience {
     /// Reports if opening `path` takes long; `-` is standard input. Ordinary files never do.
     pub fn with(path: &str) -> Patience {
         let Some(sentence) = sentence(path) else { return Patience { _alive: None } };
-        let mut sentence = Some(sentence);
-        Patience::every(QUIET, move || sentence.take().into_iter().for_each(|it| eprintln!("{it}")))
-    }
-
-    /// Calls `say` each `span`.
-    fn every(span: Duration, mut say: impl FnMut() + Send + 'static) -> Patience {
         let (alive, ended) = channel::<()>();
         std::thread::spawn(move || {
-            while ended.recv_timeout(span) == Err(RecvTimeoutError::Timeout) {
-                say();
+            if ended.recv_timeout(QUIET) == Err(RecvTimeoutError::Timeout) {
+                eprintln!("{sentence}");
             }
         });
         Patience { _alive: Some(alive) }

@@ -63,26 +63,24 @@ pub fn target(hz: u8) -> ProgressDrawTarget {
     }
 }
 
-/// A bar over `steps` steps that shows what it counts; hidden when stderr is not a terminal.
-pub fn bar(steps: u64, what: &'static str) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(steps), target(10));
-    let style = ProgressStyle::with_template("{msg} [{bar:30}] {pos}/{len} {elapsed}, about {eta} left")
-        .map(|style| style.progress_chars("=> "));
-    if let Ok(style) = style {
-        bar.set_style(style);
+/// A bar over `steps`, if their number is known, that looks as `template` says.
+fn styled(steps: Option<u64>, template: &str) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(steps, target(10));
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style.progress_chars("=> "));
     }
-    bar.set_message(what);
-    lined(bar, |it| format!("{} {}/{}", it.message(), it.position(), it.length().unwrap_or(0)))
+    bar
+}
+
+/// A bar over `steps` steps that shows what it counts.
+pub fn bar(steps: u64, what: &'static str) -> ProgressBar {
+    let bar = styled(Some(steps), "{msg} [{bar:30}] {pos}/{len} {elapsed}, about {eta} left").with_message(what);
+    lined(bar, of_all)
 }
 
 /// A bar over `parts` of a file or of simulations, whose message says how far they are.
 pub fn long(parts: u64) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(parts), target(10));
-    let style = ProgressStyle::with_template("{msg} [{bar:12}] {elapsed}, about {eta} left")
-        .map(|style| style.progress_chars("=> "));
-    if let Ok(style) = style {
-        bar.set_style(style);
-    }
+    let bar = styled(Some(parts), "{msg} [{bar:12}] {elapsed}, about {eta} left");
     bar.enable_steady_tick(Duration::from_secs(1));
     lined(bar, ProgressBar::message)
 }
@@ -90,21 +88,17 @@ pub fn long(parts: u64) -> ProgressBar {
 /// As [`bar`], with the rate.
 #[cfg(feature = "tables")]
 pub fn rate(steps: u64, what: &'static str) -> ProgressBar {
-    let bar = bar(steps, what);
-    let style = ProgressStyle::with_template("{msg} [{bar:30}] {pos}/{len} {per_sec}, about {eta} left")
-        .map(|style| style.progress_chars("=> "));
-    if let Ok(style) = style {
-        bar.set_style(style);
-    }
-    bar
+    let bar = styled(Some(steps), "{msg} [{bar:30}] {pos}/{len} {per_sec}, about {eta} left").with_message(what);
+    lined(bar, of_all)
 }
 
 /// A progress counter of simulations without a known total.
 pub fn counter(what: String) -> ProgressBar {
-    let counter = ProgressBar::with_draw_target(None, target(10));
-    if let Ok(style) = ProgressStyle::with_template("{msg} {spinner} {pos} simulations {elapsed}") {
-        counter.set_style(style);
-    }
-    counter.set_message(what);
+    let counter = styled(None, "{msg} {spinner} {pos} simulations {elapsed}").with_message(what);
     lined(counter, |it| format!("{} {} simulations", it.message(), it.position()))
+}
+
+/// A bar in words.
+fn of_all(bar: &ProgressBar) -> String {
+    format!("{} {}/{}", bar.message(), bar.position(), bar.length().unwrap_or(0))
 }

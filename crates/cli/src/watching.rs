@@ -2,90 +2,49 @@
 
 use crate::patience::Patience;
 use crate::progress;
-use goodness::{Furthest, Progress, read_so_far};
+use goodness::{Account, Progress, Shown};
 use indicatif::ProgressBar;
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
-
-/// Time between two looks at a simulation under way; told are many more.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
 /// Contents of the terminal; empty until something takes long.
 #[derive(Default)]
-struct Shown {
+struct Terminal {
+    account: Account,
     bar: Option<ProgressBar>,
-    looked: Option<Instant>,
-    /// The furthest simulation that has not ended.
-    furthest: Furthest,
-    /// Time at which reading a file began; its bar is replaced by that of simulations.
-    reading: Option<Instant>,
     patience: Option<Patience>,
 }
 
-/// Shows progress until it is dropped, for the library's calls: a bar for simulations, or a line every ten seconds, and
-/// a message when a pipe blocks.
+/// Shows progress until it is dropped, for the library's calls: a bar, or a line every ten seconds, and a message when
+/// a pipe blocks.
 pub fn watch() -> impl Fn(Progress) -> ControlFlow<()> + Sync {
     progress::start_lines();
-    let shown = Mutex::<Shown>::default();
+    let terminal = Mutex::<Terminal>::default();
     move |progress: Progress| {
-        shown.lock().unwrap_or_else(PoisonError::into_inner).tell(progress);
+        terminal.lock().unwrap_or_else(PoisonError::into_inner).tell(progress);
         ControlFlow::Continue(())
     }
 }
 
-impl Shown {
+impl Terminal {
     /// Handles a progress message.
     fn tell(&mut self, progress: Progress) {
         match progress {
             Progress::Opening(path) => self.patience = Some(Patience::with(path)),
-            Progress::Opened => {
-                self.patience = None;
-                if self.reading.is_some() && self.bar.is_some() {
-                    self.says("recovering the work".into());
-                }
-            }
-            Progress::Reading { path, read, of } => self.reads(path, read, of),
-            // A tuning shows its own.
-            Progress::Raced { .. } => {}
-            Progress::Simulating { .. } | Progress::Simulated { .. } => {
-                self.furthest.takes(progress);
-                if self.furthest.is_done() {
+            Progress::Opened | Progress::Reading { .. } => self.patience = None,
+            _ => {}
+        }
+        match self.account.takes(progress) {
+            Shown::AsBefore => {}
+            Shown::Nothing => self.clear(),
+            Shown::Long { done, of, said } => {
+                if self.bar.as_ref().is_some_and(|bar| bar.length() != Some(of)) {
                     self.clear();
-                } else if self.looked.is_none_or(|at| at.elapsed() >= BETWEEN_LOOKS) {
-                    self.looked = Some(Instant::now());
-                    self.goes_on();
                 }
+                let bar = self.bar.get_or_insert_with(|| progress::long(of));
+                bar.set_position(bar.position().max(done));
+                bar.set_message(said);
             }
-        }
-    }
-
-    /// Shows how far a file is read, once that takes long.
-    fn reads(&mut self, path: &str, read: u64, of: Option<u64>) {
-        self.patience = None;
-        let begun = *self.reading.get_or_insert_with(Instant::now);
-        let is_due = self.looked.is_none_or(|at| at.elapsed() >= BETWEEN_LOOKS);
-        if begun.elapsed() >= BETWEEN_LOOKS && is_due {
-            self.looked = Some(Instant::now());
-            self.bar.get_or_insert_with(|| progress::long(of.unwrap_or(0))).set_position(read);
-            self.says(read_so_far(path, read, of, begun.elapsed()));
-        }
-    }
-
-    /// Shows how far the simulations are.
-    fn goes_on(&mut self) {
-        if self.reading.take().is_some() {
-            self.clear();
-        }
-        let bar = self.bar.get_or_insert_with(|| progress::long(self.furthest.parts()));
-        bar.set_position(bar.position().max(self.furthest.part()));
-        self.says(self.furthest.to_string());
-    }
-
-    /// Says `said` beside the bar.
-    fn says(&mut self, said: String) {
-        if let Some(bar) = &self.bar {
-            bar.set_message(said);
         }
     }
 
@@ -97,7 +56,7 @@ impl Shown {
     }
 }
 
-impl Drop for Shown {
+impl Drop for Terminal {
     fn drop(&mut self) {
         self.clear();
     }

@@ -97,7 +97,7 @@ pub use open::{
 };
 pub use own::Own;
 pub use plan::{Plan, Timelines};
-pub use progress::{Furthest, Progress, Watch, read_so_far, unwatched};
+pub use progress::{Account, Progress, Shown, Watch, unwatched};
 pub use recorded::Recorded;
 pub use refusal::{Kind, Refusal, See};
 pub use replication::Replication;

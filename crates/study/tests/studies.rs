@@ -138,7 +138,8 @@ fn fio_mixed_is_told_the_total_under_none_and_foretells_the_kernels_elevators() 
 fn postgres_2026_loses_nothing_to_lazy_preemption_and_half_to_long_holds() {
     let findings = conduct("postgres-2026");
     assert_eq!(row(&findings, "transactions a second, none").verdict, Verdict::Reproduced);
-    assert_eq!(row(&findings, "throughput, lazy by none").verdict, Verdict::NotReproduced);
+    let lost = row(&findings, "throughput, lazy by none");
+    assert!(lost.verdict != Verdict::Reproduced && lost.simulated.is_some_and(|it| it > 0.99), "{lost:?}");
     assert_eq!(row(&findings, "CPU time in s_lock, lazy").verdict, Verdict::NotReproduced);
     assert_eq!(row(&findings, "throughput with huge pages").verdict, Verdict::Reproduced);
     let simulated = |start: &str| row(&findings, start).simulated.unwrap();

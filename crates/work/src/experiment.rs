@@ -221,10 +221,7 @@ impl Reading<'_> {
         }
         let mut places = Places::default();
         self.storage(table, &mut plan, &mut places)?;
-        plan.groups = self.groups(table)?;
-        if plan.storage.disks.is_empty() && plan.groups.iter().any(|(_, group)| group.io_max.is_some()) {
-            return Err(self.wrong("io_max", "it limits block I/O, and there is no [[disk]]; add one or leave it out"));
-        }
+        plan.groups = self.groups(table, !plan.storage.disks.is_empty())?;
         self.locks(table, &mut plan, &mut places)?;
         self.faults(table, &mut plan)?;
         for (number, task) in self.tables(table, "task")?.into_iter().enumerate() {

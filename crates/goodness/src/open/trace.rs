@@ -81,7 +81,7 @@ fn recording(held: &Held, found: &Recording, options: &OpenOptions) -> Result<Wo
     Ok(work)
 }
 
-/// The hash of `window` of a file whose bytes up to the window's end have the hash `whole`, which two windows can share.
+/// The hash of `window` of a file whose bytes up to the window's end have the hash `whole`. Two windows can share that.
 fn of_window(whole: String, window: Excerpt) -> String {
     let Excerpt { from, to } = window;
     if window == Excerpt::WHOLE { whole } else { sha256(format!("{whole} {}..{}", from.ns(), to.ns()).as_bytes()) }

@@ -1,6 +1,6 @@
 //! Proposes candidates: a Latin hypercube first, then settings near those that survived a race (as in iterated racing:
-//! López-Ibáñez and others, "The irace package", Operations Research Perspectives 3, 2016) and anywhere, of which a model
-//! of all candidates so far expects most.
+//! López-Ibáñez and others, "The irace package", Operations Research Perspectives 3, 2016) and anywhere, of which a
+//! model of all candidates so far expects most.
 
 use super::knob::{Knob, Space};
 use super::surrogate::{Place, Point, Surrogate};

@@ -1,7 +1,7 @@
 //! A model of the objective over all settings, from the candidates so far: a Gaussian process (Rasmussen and Williams,
-//! "Gaussian Processes for Machine Learning", MIT Press 2006, chapters 2 and 5) with a length scale for each knob, chosen
-//! by its marginal likelihood, so that a knob without an effect is left out of account. New candidates are those with
-//! the largest expected improvement (Jones, Schonlau and Welch, Journal of Global Optimization 13, 1998).
+//! "Gaussian Processes for Machine Learning", MIT Press 2006, chapters 2 and 5) with a length scale for each knob,
+//! chosen by its marginal likelihood, so that a knob without an effect is left out of account. New candidates are those
+//! with the largest expected improvement (Jones, Schonlau and Welch, Journal of Global Optimization 13, 1998).
 
 use goodness_stats::distribution::{normal_cdf, normal_density};
 

@@ -21,11 +21,16 @@ use toml::{Table, Value};
 
 impl Reading<'_> {
     /// The groups of the file, in its order.
-    pub(super) fn groups(&self, table: &Table) -> Result<Groups, String> {
+    pub(super) fn groups(&self, table: &Table, has_disks: bool) -> Result<Groups, String> {
         let mut groups = Groups::default();
         for (number, table) in self.tables(table, "group")?.into_iter().enumerate() {
             self.enter("[[group]]", number);
             let group = self.group_of(table, &groups)?;
+            if group.io_max.is_some() && !has_disks {
+                return Err(
+                    self.wrong("io_max", "it limits block I/O, and there is no [[disk]]; add one or leave it out")
+                );
+            }
             if groups.named(&group.name).is_some() {
                 return Err(self.wrong("name", &format!("there are two groups \"{}\"; rename one", group.name)));
             }
