@@ -15,7 +15,7 @@ pub fn part(part: &Part) -> String {
     match part.cause.as_str() {
         "computing" => format!("computing: {who}"),
         "behind" => format!("waiting for a CPU behind {who}"),
-        "behind_own" => format!("waiting for a CPU behind {who} (its tasks mostly queued behind each other)"),
+        "behind_own" => format!("waiting for a CPU behind {who}, whose tasks mostly queued behind each other"),
         "idle_cpu_allowed" => format!("waiting behind {who} while an allowed CPU idled"),
         "idle_cpu_forbidden" => format!("waiting behind {who}; the idle CPU is not in its affinity"),
         "throttled" => format!("throttled, because group {who} was out of quota"),
