@@ -39,9 +39,9 @@ impl Queue {
         );
         // A host may have more CPUs than the queue was set up for.
         let io = &Io { cpu: io.cpu % self.referee.facts().cpus, ..*io };
-        let queued = Time(self.referee.now().0 - io.held.0);
+        let queued = Time(self.referee.now().0 - io.held.unwrap_or(Span::ZERO).0);
         let piece = self.pieces.take(*io, queued, NONE);
-        if io.held == Span::ZERO {
+        if io.held.is_none() {
             out.event(|| self.of_piece(IoStage::Queued, RequestId(0), io, Span::ZERO));
         }
         if io.op == Operation::Flush && !self.has_volatile_cache {

@@ -111,11 +111,12 @@ impl Queue {
         may.then_some((first, second))
     }
 
-    /// True if `request` may hold `other`, with this many segments, by size and priority.
+    /// True if `request` may hold `other`, with this many segments, by size, group and priority.
     #[inline]
     fn fits(&self, request: &Request, other: &Io, segments: u16) -> bool {
         request.segments + segments <= self.segments_max
             && request.sectors + other.sectors <= self.sectors_max
+            && request.group == other.group
             && (self.layer == Layer::Legacy || request.priority == other.priority)
     }
 

@@ -115,8 +115,9 @@ impl Throttle {
                 while let Some((io, since)) = self.next_due(level, direction, now) {
                     if self.passes(now, &io, since, self.levels[level].parent) {
                         self.released.insert(io.tag);
-                        let io = Io { held: now.since(since), ..io };
-                        out.event(|| event(self.id, IoStage::Released, &io, io.held));
+                        let held = now.since(since);
+                        let io = Io { held: Some(held), ..io };
+                        out.event(|| event(self.id, IoStage::Released, &io, held));
                         self.batch.push(io);
                     }
                 }

@@ -155,3 +155,40 @@ fn without_limits_nothing_is_in_front_of_the_disk() {
     assert_eq!(with.done, without.done, "a limit that is never reached changes nothing");
     assert!(with.done[0].1 > 100);
 }
+
+#[test]
+fn an_io_that_comes_as_the_gate_opens_is_queued_once() {
+    let mut load = Load::new(&[("riops=100", GroupId::ROOT)], "null:depth=32", vec![(FIRST, READ, 8)]);
+    let mut rng = Seed(3).rng();
+    (0..4).for_each(|_| load.submit(0, &mut rng));
+    // Two went on, two are held. More come before the gate is told that it is open.
+    load.now = Time(40_000_000);
+    (0..2).for_each(|_| load.submit(0, &mut rng));
+    load.disk.advance(load.now, &mut load.out);
+    load.run(Span::from_s(1), false);
+    let events = load.out.events.take().unwrap();
+    let count = |stage: IoStage| events.iter().filter(|it| it.stage == stage).count();
+    assert_eq!([IoStage::Queued, IoStage::Released, IoStage::Done].map(count), [6, 4, 6]);
+    let at_once = |it: &&goodness_core::IoEvent| it.stage == IoStage::Released && it.span == Span::ZERO;
+    assert!(events.iter().any(|it| at_once(&it)), "one of them goes on at the instant at which it came");
+}
+
+/// I/Os of two groups are not merged, as in current kernels, so that each is charged for its own.
+#[test]
+fn neighbours_of_two_groups_are_not_merged() {
+    let merges = |groups: [GroupId; 2]| {
+        let limits = [("rbps=1G", GroupId::ROOT), ("rbps=1G", GroupId::ROOT)];
+        let mut load = Load::new(&limits, "null:depth=1,latency=1ms", Vec::new());
+        let io = |number: u64| Io {
+            group: groups[number as usize % 2],
+            tag: number,
+            ..Io::read(Submitter(0), number * 8, 8)
+        };
+        let ios: Vec<Io> = (0..8).map(io).collect();
+        load.disk.submit(Time::ZERO, &ios, &mut load.out);
+        let merged = |it: &&goodness_core::IoEvent| matches!(it.stage, IoStage::BackMerged | IoStage::Absorbed);
+        load.out.events.take().unwrap().iter().filter(merged).count()
+    };
+    assert_eq!(merges([FIRST, GroupId(2)]), 0);
+    assert!(merges([FIRST, FIRST]) >= 6, "the control");
+}

@@ -141,8 +141,8 @@ pub struct Io {
     pub tag: u64,
     /// The task group of the submitter.
     pub group: GroupId,
-    /// Time that a limit of the group has held it back, before the block layer got it.
-    pub held: Span,
+    /// Time that a limit of the group has held it back before it got here; `None` if none has.
+    pub held: Option<Span>,
 }
 
 impl Io {
@@ -161,7 +161,7 @@ impl Io {
             cpu: 0,
             tag: 0,
             group: GroupId::ROOT,
-            held: Span::ZERO,
+            held: None,
         }
     }
 
@@ -226,6 +226,8 @@ pub struct Request {
     pub priority: IoPriority,
     /// Software queue (CPU) of its submission.
     pub cpu: u16,
+    /// Task group of the submitter.
+    pub group: GroupId,
     /// The hardware queue it will go by.
     pub queue: HwQueue,
     /// Time its slot was taken: latencies that include waiting for the elevator count from here.
@@ -252,6 +254,7 @@ impl Request {
             submitter: io.submitter,
             priority: io.priority,
             cpu: io.cpu,
+            group: io.group,
             queue: HwQueue(0),
             allocated: now,
             inserted: now,
@@ -276,6 +279,7 @@ impl Request {
             mergeable: self.mergeable,
             priority: self.priority,
             cpu: self.cpu,
+            group: self.group,
             ..Io::read(self.submitter, self.sector, self.sectors)
         }
     }

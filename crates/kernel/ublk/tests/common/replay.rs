@@ -10,7 +10,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use goodness_core::{
-    HwQueue, IoPriority, Operation, QueueFacts, RegisteredElevator, Request, RequestId, Seed, Submitter, Time,
+    GroupId, HwQueue, IoPriority, Operation, QueueFacts, RegisteredElevator, Request, RequestId, Seed, Submitter, Time,
 };
 use goodness_referee::ElevatorReferee;
 use goodness_referee::elevator::Place;
@@ -192,6 +192,7 @@ impl<E: RegisteredElevator + Clone> Replay<E> {
             submitter,
             priority: IoPriority::DEFAULT,
             cpu: event.cpu,
+            group: GroupId::ROOT,
             queue: HwQueue(0),
             allocated: event.at,
             inserted: event.at,
