@@ -237,7 +237,7 @@ impl Gate {
             let given = rate.map_or(u128::MAX, |rate| u128::from(rate) * u128::from(over));
             *used = (*used + u128::from(size) * SECOND).saturating_sub(given);
         }
-        self.start = self.start + Span(over);
+        self.start += Span(over);
     }
 
     /// Finds out when the next held I/O may go.
