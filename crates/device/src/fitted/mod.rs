@@ -5,7 +5,7 @@
 //! measured, by its mean and its quantiles.
 //!
 //! Where sizes mix, the bytes in the device decide: the latency is that among commands of their mean size, and as much
-//! of the difference to the own size is added as a queue does not explain ([`Grid::own`]): nothing where commands wait
+//! of the difference to the own size is added as a queue does not explain (`Grid::own`): nothing where commands wait
 //! for each other's bytes, all of it where they are served side by side. A slow moment is slow for all that are in the
 //! device: one draw holds for as many commands as are in it.
 //!
