@@ -7,7 +7,8 @@
 //!
 //! Source: specs sections 5.2 to 5.7; oracle recordings of 6.12.107 and 6.18.15. Profiles (`kernel`): `6.6` and
 //! `6.12.0` as released; `6.12` is the stable kernel with its later backports (0.70 ms slice, protection ends at ticks,
-//! yield gives the slice away); `6.15` and `6.18` likewise; `7.2` ends slices by a timer.
+//! yield gives the slice away); `6.15` and `6.18` likewise; from `6.18.33` on forks do not preempt, and wake-ups remove
+//! delayed tasks; `7.2` ends slices by a timer.
 //! Deviations: no core scheduling; 7.2's balance between caches and the one timeline of 7.3 for all groups are missing;
 //! SCHED_ISO counts as normal. Groups, reservations and several CPUs: see `parts/fair/`.
 //! Weakness: slices below the tick are rounded up to it; a protected task makes short requests wait.
@@ -501,17 +502,17 @@ impl Order for VirtualDeadlines {
     #[inline(always)]
     fn class_decides(&mut self, at: QueueId, woken: EntityId, class: Class, is_fork: bool) -> Option<bool> {
         let queue = &self.queues[at.index()];
-        let may_preempt = self.rules.wakeup_preemption && (self.rules.forks_preempt || !is_fork);
-        if queue.current == NOBODY || !may_preempt {
+        if queue.current == NOBODY || !self.rules.wakeup_preemption {
             return Some(false);
         }
-        let is_idle = self.entities[woken].is_idle;
+        let Entity { is_idle, slice, .. } = self.entities[woken];
         let running = &mut self.entities[EntityId(queue.current)];
         if running.is_idle && !is_idle {
             running.protected = running.protected.min(running.runtime);
             return Some(true);
         }
-        if running.is_idle != is_idle || class != Class::Normal { Some(false) } else { None }
+        let is_held_back = is_fork && !self.rules.forks_preempt && !(self.rules.preempt_short && slice < running.slice);
+        if running.is_idle != is_idle || class != Class::Normal || is_held_back { Some(false) } else { None }
     }
 
     fn favours_woken(&self) -> bool {
@@ -520,6 +521,17 @@ impl Order for VirtualDeadlines {
 
     fn favour(&mut self, at: QueueId, entity: EntityId) {
         self.queues[at.index()].next = entity.0;
+    }
+
+    #[inline]
+    fn delayed_best(&mut self, cx: &Context, at: QueueId, woken: EntityId) -> Option<EntityId> {
+        let queue = &self.queues[at.index()];
+        if queue.delayed == 0 || !self.rules.wakeups_remove_delayed {
+            return None;
+        }
+        let running = EntityId(queue.current);
+        let shorter = self.rules.preempt_short && self.entities[woken].slice < self.entities[running].slice;
+        self.best(cx, at, !shorter).filter(|best| self.entities[*best].delayed)
     }
 
     #[inline(always)]

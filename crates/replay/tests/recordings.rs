@@ -59,7 +59,7 @@ fn both(name: &str) -> (Account, Account) {
     let work = Replay::new(name, recovered).build(Seed(1), 0);
     let mut replayed = Account::new(work.tasks.iter().map(|t| t.judged).collect());
     let mut settings = <Eevdf as Registered>::Settings::default();
-    settings.set("kernel", "6.18").expect("a profile");
+    settings.set("kernel", "6.18.33").expect("a profile");
     goodness_sim::simulate::<Eevdf>(&machine, settings, work, &mut replayed, goodness_sim::Options::default())
         .expect("the replay is sound");
     (recorded, replayed)

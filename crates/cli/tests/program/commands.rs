@@ -247,7 +247,7 @@ fn a_comparison_of_a_recording_states_its_fidelity_and_writes_a_whole_page() {
     let output = goodness(here.path(), &["compare", "mixed-cpu", "--runs", "2", "--json", "out.json"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let report: Value = serde_json::from_slice(&std::fs::read(here.path().join("out.json")).unwrap()).unwrap();
-    assert_eq!(report["fidelity"]["policy"], "eevdf:kernel=6.18");
+    assert_eq!(report["fidelity"]["policy"], "eevdf:kernel=6.18.33");
     let error = report["fidelity"]["metrics"]["cpu_time_per_task"]["error"].as_f64().unwrap();
     assert!(error <= 0.04, "CPU time per task is off by {error}");
     let page = std::fs::read_to_string(here.path().join("goodness-compare-mixed-cpu.html")).unwrap();
