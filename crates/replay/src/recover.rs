@@ -208,7 +208,8 @@ impl Recovery<'_> {
             SchedEvent::Fork { parent, child } => self.fork(parent, child, at),
             SchedEvent::Exit { task } => {
                 let recovery = &mut self.recoveries[task.index()];
-                (recovery.early, recovery.ends_from) = (None, recovery.ops.len());
+                recovery.account(at);
+                (recovery.early, recovery.ends) = (None, Some((recovery.ops.len(), Span(recovery.burst))));
             }
             SchedEvent::Lost { .. } => self.unknowns.losses += 1,
             SchedEvent::Call { by: Some(by), call } => {
