@@ -56,7 +56,6 @@ use conduits::Conduits;
 use goodness_core::{Channel, ChannelKind, Seed, Span, TaskId, TaskSpec, Time, Workload, WorkloadSource};
 use handoffs::HandoffState;
 use loop_rounds::RoundState;
-use open_end::START_UP;
 use player::{Player, Shared};
 use program::permuted;
 use services::{Queue, QueueState};
@@ -112,9 +111,7 @@ impl Replay {
         let handoffs = HandoffState::new(Arc::clone(holders), tasks.len());
         let rounds = RoundState::new(Arc::clone(rounds), Channel(edges));
         let (going_on, delays, affinities) = (going_on.clone(), delays.clone(), affinities.clone());
-        let stops_from = Time::ZERO + (self.recovered.length - self.recovered.length / START_UP);
-        let shared = Shared { rounds, handoffs, conduits, queues, going_on, delays, affinities, forks, lap, stops_from };
-        (Arc::new(shared), channels)
+        (Arc::new(Shared { rounds, handoffs, conduits, queues, going_on, delays, affinities, forks, lap }), channels)
     }
 
     /// Every policy is measured in the recorded window. Work that was complete in the recording is replayed until it is

@@ -161,7 +161,6 @@ fn has_its_order(instruction: Instruction) -> bool {
         | Instruction::Receive(..)
         | Instruction::LapBegin
         | Instruction::Accept(_)
-        | Instruction::Stopped
         | Instruction::Exit
         | Instruction::Cut => true,
         Instruction::Run(_)

@@ -12,7 +12,7 @@
 //! | in the recording | in the replay |
 //! |---|---|
 //! | alive at the end | another lap, after a sleep as long as its cut wait and its first wait |
-//! | stopped at the end by a clock | ends likewise if it comes there in the last twentieth; before, another lap |
+//! | stopped at the end by a clock | the same |
 //! | a child that ended, of a parent that continues | waits to be forked again |
 //! | ended for good | ends; in later laps its wake-ups come after the recorded delay |
 
@@ -73,15 +73,12 @@ pub fn going_on(drafts: &[Draft], length: Span) -> Vec<GoesOn> {
 
 /// The continuation of `draft` without its parent.
 fn by_itself(draft: &Draft, length: Span) -> GoesOn {
-    let stopped = draft.ops.iter().position(|op| op.instruction() == Instruction::Stopped);
-    let ops = &draft.ops[..stopped.unwrap_or(draft.ops.len())];
-    let time = time_of(lap_of(ops));
-    let last = if stopped.is_some() { Some(Instruction::Cut) } else { ops.last().map(|op| op.instruction()) };
-    match last {
-        Some(Instruction::Cut) if time > 0 && ops.iter().all(|op| is_work(op.instruction())) => GoesOn::Computing,
+    let time = time_of(lap_of(&draft.ops));
+    match draft.ops.last().map(|op| op.instruction()) {
+        Some(Instruction::Cut) if time > 0 && draft.ops.iter().all(|op| is_work(op.instruction())) => GoesOn::Computing,
         Some(Instruction::Cut) if time > length.0 / LAPS_MAX => GoesOn::Itself,
         // Its services are in the laps of its pool.
-        Some(Instruction::Cut) if ops.iter().any(|op| matches!(op.instruction(), Instruction::Accept(_))) => {
+        Some(Instruction::Cut) if draft.ops.iter().any(|op| matches!(op.instruction(), Instruction::Accept(_))) => {
             GoesOn::Itself
         }
         _ => GoesOn::Never,
@@ -104,12 +101,6 @@ fn lap_of(ops: &[Op]) -> &[Op] {
     &ops[begin.map_or(0, |at| at + 1)..]
 }
 
-/// The instructions by which a task ends that a clock stopped.
-fn end_of(ops: &[Op]) -> &[Op] {
-    let stopped = ops.iter().position(|op| op.instruction() == Instruction::Stopped);
-    &ops[stopped.unwrap_or(ops.len())..]
-}
-
 /// Least time of a lap of `ops` in ns, whatever other tasks do.
 fn time_of(ops: &[Op]) -> u64 {
     let time = |op: &Op| match op.instruction() {
@@ -120,14 +111,14 @@ fn time_of(ops: &[Op]) -> u64 {
     ops.iter().map(time).fold(0, u64::saturating_add)
 }
 
-/// Posts missing in later laps: those of tasks that end for good, those of the start-up, and those of ends. `waits` are
-/// the recorded lengths of the waits, by edge.
+/// Posts missing in later laps: those of tasks that end for good, and those of the start-up. `waits` are the recorded
+/// lengths of the waits, by edge.
 #[must_use]
 pub fn open_ends(drafts: &[Draft], going_on: &[GoesOn], waits: &[Span], answers: usize) -> OpenEnds {
     let mut ends = OpenEnds { delays: BTreeMap::new(), unanswered: vec![false; answers] };
     let missing = drafts.iter().zip(going_on).flat_map(|(draft, goes_on)| match goes_on {
-        GoesOn::Never => draft.ops.iter().chain(&[]),
-        _ => draft.ops[..draft.ops.len() - lap_of(&draft.ops).len()].iter().chain(end_of(&draft.ops)),
+        GoesOn::Never => &draft.ops[..],
+        _ => &draft.ops[..draft.ops.len() - lap_of(&draft.ops).len()],
     });
     for op in missing {
         match op.instruction() {

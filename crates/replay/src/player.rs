@@ -30,8 +30,6 @@ pub struct Shared {
     pub forks: Channel,
     /// Length of a lap.
     pub lap: Span,
-    /// Time from which tasks end that a clock stopped in the recording.
-    pub stops_from: Time,
 }
 
 impl Shared {
@@ -151,8 +149,6 @@ impl Player {
                 self.lap_begin = self.at;
                 return None;
             }
-            Instruction::Stopped if self.ends(cx) => return None,
-            Instruction::Stopped => return self.finish(Instruction::Cut, cx.task),
             Instruction::Exit | Instruction::Cut => return self.finish(instruction, cx.task),
         })
     }
@@ -270,22 +266,9 @@ impl Player {
         }
     }
 
-    fn goes_on(&self, task: TaskId) -> GoesOn {
-        self.shared.going_on.get(task.index()).copied().unwrap_or(GoesOn::Never)
-    }
-
-    /// True if a task ends that a clock stopped here in the recording.
-    fn ends(&self, cx: &StepContext) -> bool {
-        cx.now >= self.shared.stops_from || self.goes_on(cx.task) == GoesOn::Never
-    }
-
     /// The end of the programme by `instruction`: starts the next lap, or ends the task.
     fn finish(&mut self, instruction: Instruction, task: TaskId) -> Option<Step> {
-        let goes_on = match (self.goes_on(task), instruction) {
-            // A clock stopped it.
-            (GoesOn::Itself | GoesOn::Computing, Instruction::Exit) => GoesOn::Never,
-            (goes_on, _) => goes_on,
-        };
+        let goes_on = self.shared.going_on.get(task.index()).copied().unwrap_or(GoesOn::Never);
         if matches!(goes_on, GoesOn::Itself | GoesOn::Forked) {
             (self.at, self.lap) = (self.lap_begin, self.lap + 1);
             self.begun.clear();

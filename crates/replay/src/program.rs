@@ -65,8 +65,6 @@ pub enum Instruction {
     Cycle(u32),
     /// Later laps begin here. The instructions before it run once.
     LapBegin,
-    /// Here a clock stopped the task. In a replay it ends if the recorded end is near, else it starts its next lap.
-    Stopped,
     /// End.
     Exit,
     /// The recording ends here, in the middle of the task's work.
@@ -137,7 +135,6 @@ impl Op {
             Instruction::WaitHeld(edge) => (26, edge.into()),
             Instruction::Cycle(cycle) => (27, cycle.into()),
             Instruction::HasRead(round) => (28, round.into()),
-            Instruction::Stopped => (29, 0),
         };
         Op(value.min(LENGTH_MAX) << 5 | tag)
     }
@@ -181,7 +178,6 @@ impl Op {
             26 => Instruction::WaitHeld(value as u32),
             27 => Instruction::Cycle(value as u32),
             28 => Instruction::HasRead(value as u32),
-            29 => Instruction::Stopped,
             _ => Instruction::Cut,
         }
     }
@@ -269,7 +265,6 @@ mod tests {
             Instruction::Served(u32::MAX),
             Instruction::Arrived(13),
             Instruction::LapBegin,
-            Instruction::Stopped,
             Instruction::Class(Class::RoundRobin, 99),
             Instruction::Class(Class::Normal, 0),
             Instruction::Affinity(u32::MAX),

@@ -208,8 +208,7 @@ impl Recovery<'_> {
             SchedEvent::Fork { parent, child } => self.fork(parent, child, at),
             SchedEvent::Exit { task } => {
                 let recovery = &mut self.recoveries[task.index()];
-                recovery.account(at);
-                (recovery.early, recovery.ends) = (None, Some((recovery.ops.len(), Span(recovery.burst))));
+                (recovery.early, recovery.ends_from) = (None, recovery.ops.len());
             }
             SchedEvent::Lost { .. } => self.unknowns.losses += 1,
             SchedEvent::Call { by: Some(by), call } => {

@@ -58,8 +58,8 @@ pub struct TaskRecovery {
     pub born: Time,
     /// Time of its end.
     pub ended: Option<Time>,
-    /// Number of its instructions and its burst when it began to end.
-    pub ends: Option<(usize, Span)>,
+    /// Number of its instructions when it began to end. A task that it wakes after them waits for its end.
+    pub ends_from: usize,
     /// Marks of requests whose answers woke the task; they precede its next instruction.
     pub late_marks: Vec<Instruction>,
     /// Changes of its attributes, made while it was not running.
@@ -100,7 +100,7 @@ impl TaskRecovery {
             runnable_at: Time::ZERO,
             born: begin,
             ended: None,
-            ends: None,
+            ends_from: usize::MAX,
             late_marks: Vec::new(),
             changes_due: Vec::new(),
             lap_begins: None,

@@ -16,12 +16,13 @@ impl Recovery<'_> {
     /// have ended.
     pub(super) fn finish(mut self, grid: Option<TickGrid>) -> Recovered {
         let is_over = self.ends == Ends::Recorded || self.is_over();
+        let mut stopped = BTreeSet::new();
         for index in 0..self.recoveries.len() {
             let who = TaskId(index as u32);
             match self.recoveries[index].activity {
                 Activity::Unseen => {}
                 Activity::Gone if is_over || !self.lasted(who) => {}
-                Activity::Gone => self.stop(who),
+                Activity::Gone => self.take_back_end(who, &mut stopped),
                 Activity::Blocked(since, _) => {
                     self.unknowns.waits_cut_by_end += 1;
                     self.cut(who, self.history.end.since(since), is_over);
@@ -29,6 +30,7 @@ impl Recovery<'_> {
                 _ => self.cut(who, Span::ZERO, is_over),
             }
         }
+        self.let_clock_stop(&stopped);
         self.keep_free_locks();
         let kept = self.history.participants.iter().map(|c| self.others == Others::Compete || c.judged);
         let draft = |((index, recovery), kept): ((usize, TaskRecovery), bool)| {
@@ -84,28 +86,18 @@ impl Recovery<'_> {
         recovery.born.since(self.begin) <= margin && self.history.end.since(ended) <= margin
     }
 
-    /// A clock stopped `who` at the end of the recording: a replay that comes there early goes on. A task of a pool
-    /// serves as long as there are connections.
-    fn stop(&mut self, who: TaskId) {
-        let is_pooled = self.pools.of(who).is_some();
-        let TaskRecovery { ops, ends, .. } = &mut self.recoveries[who.index()];
-        let last = ops.len() - 1;
-        if is_pooled {
-            ops[last] = Op::new(Instruction::Cut);
-            return;
+    /// A clock stopped `who` at the end of the recording, so it continues. `stopped` collects the edges by which its
+    /// end woke other tasks.
+    fn take_back_end(&mut self, who: TaskId, stopped: &mut BTreeSet<u32>) {
+        let recovery = &mut self.recoveries[who.index()];
+        let ending = recovery.ops.split_off(recovery.ends_from.min(recovery.ops.len() - 1));
+        for op in ending {
+            match op.instruction() {
+                Instruction::Post(edge) => drop(stopped.insert(edge)),
+                Instruction::Exit => recovery.push(Instruction::Cut),
+                instruction => recovery.push(instruction),
+            }
         }
-        let (from, burst) = ends.unwrap_or((last, Span::ZERO));
-        let ending = ops.split_off(from.min(last));
-        let is_run = |op: &Op| matches!(op.instruction(), Instruction::Run(_));
-        let first = ending.iter().position(is_run).filter(|_| burst > Span::ZERO);
-        ops.extend(&ending[..first.unwrap_or(0)]);
-        let (before, after) = match first.map(|at| ending[at].instruction()) {
-            Some(Instruction::Run(span)) => (burst.min(span), Span(span.0.saturating_sub(burst.0))),
-            _ => (Span::ZERO, Span::ZERO),
-        };
-        let parts = [Instruction::Run(before), Instruction::Stopped, Instruction::Run(after)];
-        ops.extend(parts.into_iter().filter(|it| *it != Instruction::Run(Span::ZERO)).map(Op::new));
-        ops.extend(&ending[first.map_or(0, |at| at + 1)..]);
     }
 
     /// Keeps what concerns locks that are mostly free: waits for their holders, and cycles of these.
@@ -124,6 +116,18 @@ impl Recovery<'_> {
             }
             if !holders.contains(&TaskId(task)) {
                 recovery.ops.retain(|op| !matches!(op.instruction(), Instruction::Cycle(_)));
+            }
+        }
+    }
+
+    /// A task that waited for the end of a task stopped by a clock waits as long as in the recording.
+    fn let_clock_stop(&mut self, stopped: &BTreeSet<u32>) {
+        for op in self.recoveries.iter_mut().flat_map(|recovery| &mut recovery.ops) {
+            use Instruction::{Wait, WaitHeld, WaitUninterruptible};
+            if let Wait(edge) | WaitHeld(edge) | WaitUninterruptible(edge) = op.instruction()
+                && stopped.contains(&edge)
+            {
+                *op = Op::new(Instruction::Sleep(self.waits[edge as usize]));
             }
         }
     }
