@@ -283,9 +283,9 @@ fn verify_measures_every_shipped_recording_and_strict_fails_on_a_wrong_policy() 
     let result: Value = serde_json::from_slice(&output.stdout).expect("only JSON");
     assert_eq!(result["fidelity"].as_array().map(Vec::len), Some(8));
     // A negative control: the wrong policy must be rejected.
-    let wrong = goodness(here.path(), &["verify", "apache-ab-c24-1cpu", "--recorded-by", "fifo", "--strict"]);
+    let wrong = goodness(here.path(), &["verify", "apache-ab-c4-1cpu", "--recorded-by", "fifo", "--strict"]);
     assert_eq!(wrong.status.code(), Some(1), "{}", text(&wrong.stdout));
-    let right = goodness(here.path(), &["verify", "apache-ab-c24-1cpu", "--strict"]);
+    let right = goodness(here.path(), &["verify", "apache-ab-c4-1cpu", "--strict"]);
     assert_eq!(right.status.code(), Some(0), "{}", text(&right.stdout));
 }
 
