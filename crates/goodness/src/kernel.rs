@@ -17,7 +17,7 @@ pub(crate) fn policy_of(recording: &Recording, warnings: &mut Vec<String>) -> Re
     };
     let class = fair_class(version);
     if let Some(model) = model_of_another(version, class) {
-        let (major, minor) = version;
+        let (major, minor, _) = version;
         warnings.push(format!(
             "Linux {major}.{minor} recorded this, and no model was held against that kernel; the nearest is of {model}"
         ));
@@ -39,27 +39,32 @@ pub(crate) fn policy_of(recording: &Recording, warnings: &mut Vec<String>) -> Re
     PolicySpec::parse(&text)
 }
 
+/// Major, minor and patch number of a kernel release; the last is 0 if the release does not say it.
+type Version = (u32, u32, u32);
+
 /// The policy of ordinary tasks in a kernel of this version.
-fn fair_class(version: (u32, u32)) -> &'static str {
+fn fair_class(version: Version) -> &'static str {
     match version {
-        (..=1, _) | (2, ..=5) => "linux-2.4",
-        (2, 6) => "cfs:kernel=2.6.24",
-        (3..=5, _) | (6, ..=5) => "cfs:kernel=6.1",
-        (6, 6..=11) => "eevdf:kernel=6.6",
-        (6, 12..=14) => "eevdf:kernel=6.12",
-        (6, 15..=17) => "eevdf:kernel=6.15",
-        (6, _) | (7, 0) => "eevdf:kernel=6.18",
+        (..=1, ..) | (2, ..=5, _) => "linux-2.4",
+        (2, 6, _) => "cfs:kernel=2.6.24",
+        (3..=5, ..) | (6, ..=5, _) => "cfs:kernel=6.1",
+        (6, 6..=11, _) => "eevdf:kernel=6.6",
+        (6, 12..=14, _) => "eevdf:kernel=6.12",
+        (6, 15..=17, _) => "eevdf:kernel=6.15",
+        (6, 18, ..=32) => "eevdf:kernel=6.18",
+        (6, ..) | (7, 0, _) => "eevdf:kernel=6.18.33",
         // From 7.1 on a timer ends slices.
         _ => "eevdf:kernel=7.2",
     }
 }
 
 /// The kernel that `class` models, if that is not `version`.
-fn model_of_another((major, minor): (u32, u32), class: &'static str) -> Option<&'static str> {
+fn model_of_another((major, minor, _): Version, class: &'static str) -> Option<&'static str> {
     let model = class.split_once("kernel=").map_or("2.4", |(_, model)| model);
-    // 2.6.24 stands for the kernels before 3.0, whose second number is 6 in all.
+    // 2.6.24 stands for the kernels before 3.0, whose second number is 6 in all; 6.18.33 is a stable one.
     let own = format!("{major}.{minor}");
-    (model != own && !(own == "2.6" && model.starts_with("2.6"))).then_some(model)
+    let is_own = |rest: &str| rest.is_empty() || rest.starts_with('.');
+    (!model.strip_prefix(&own).is_some_and(is_own)).then_some(model)
 }
 
 /// The policy of ordinary tasks in the kernel that calls itself `release`; `None` when that is not a version number.
@@ -80,10 +85,12 @@ pub fn running_release() -> Option<String> {
     Some(text.trim().to_string())
 }
 
-/// Major and minor number of a kernel release.
-fn version(release: &str) -> Option<(u32, u32)> {
+/// The numbers of a kernel release.
+fn version(release: &str) -> Option<Version> {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse);
-    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+    let (major, minor) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
+    let says_patch = release.split('.').nth(2).is_some();
+    Some((major, minor, numbers.next().and_then(Result::ok).filter(|_| says_patch).unwrap_or(0)))
 }
 
 #[cfg(test)]
@@ -92,18 +99,27 @@ mod tests {
 
     #[test]
     fn a_release_gives_its_numbers() {
-        assert_eq!(version("6.18.44-fc-v657"), Some((6, 18)));
-        assert_eq!(version("2.6.32-5-amd64"), Some((2, 6)));
+        assert_eq!(version("6.18.44-fc-v657"), Some((6, 18, 44)));
+        assert_eq!(version("2.6.32-5-amd64"), Some((2, 6, 32)));
+        assert_eq!([version("6.18"), version("6.18-rc4")], [Some((6, 18, 0)); 2], "a candidate is before all patches");
         assert_eq!(version("unknown"), None);
         assert_eq!(own_policy("6.12.4-amd64"), Some("eevdf:kernel=6.12"));
     }
 
     #[test]
+    fn a_stable_kernel_is_modelled_with_the_rules_it_got_later() {
+        let of = |patch| own_policy(&format!("6.18.{patch}-amd64"));
+        assert_eq!([of(15), of(32)], [Some("eevdf:kernel=6.18"); 2], "before them");
+        assert_eq!([of(33), of(44), own_policy("6.19.0")], [Some("eevdf:kernel=6.18.33"); 3]);
+    }
+
+    #[test]
     fn kernels_between_the_models_get_the_nearest_with_a_word() {
-        let of = |version| model_of_another(version, fair_class(version));
+        let of = |(major, minor)| model_of_another((major, minor, 0), fair_class((major, minor, 0)));
+        assert_eq!(model_of_another((6, 18, 44), "eevdf:kernel=6.18.33"), None);
         assert_eq!([(6, 1), (6, 6), (6, 12), (6, 15), (6, 18), (7, 2), (2, 6), (2, 4)].map(of), [None; 8]);
         let near = [(3, 10), (6, 5), (6, 8), (6, 13), (6, 14), (6, 17), (6, 19), (7, 0), (7, 1), (7, 3), (2, 2)];
-        let models = ["6.1", "6.1", "6.6", "6.12", "6.12", "6.15", "6.18", "6.18", "7.2", "7.2", "2.4"];
+        let models = ["6.1", "6.1", "6.6", "6.12", "6.12", "6.15", "6.18.33", "6.18.33", "7.2", "7.2", "2.4"];
         assert_eq!(near.map(of), models.map(Some));
     }
 }

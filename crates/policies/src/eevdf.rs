@@ -7,11 +7,13 @@
 //!
 //! Source: specs sections 5.2 to 5.7; oracle recordings of 6.12.107 and 6.18.15. Profiles (`kernel`): `6.6` and
 //! `6.12.0` as released; `6.12` is the stable kernel with its later backports (0.70 ms slice, protection ends at ticks,
-//! yield gives the slice away); `6.15` and `6.18` likewise; `7.2` ends slices by a timer.
+//! yield gives the slice away); `6.15` and `6.18` likewise; from `6.18.33` on forks do not preempt, and wake-ups remove
+//! delayed tasks; `7.2` ends slices by a timer.
 //! Deviations: no core scheduling; 7.2's balance between caches and the one timeline of 7.3 for all groups are missing;
 //! SCHED_ISO counts as normal. Groups, reservations and several CPUs: see `parts/fair/`.
 //! Weakness: slices below the tick are rounded up to it; a protected task makes short requests wait.
 
+mod election;
 mod queue;
 mod rules;
 mod settings;
@@ -197,66 +199,6 @@ impl VirtualDeadlines {
             }
             it.weight = weight;
         }
-    }
-
-    /// The election. `protect`: whether the current entity may insist on its slice.
-    fn best(&mut self, cx: &Context, at: QueueId, protect: bool) -> Option<EntityId> {
-        let queue = &self.queues[at.index()];
-        let current = self.running(at).map(|it| (EntityId(queue.current), it));
-        if queue.count == 1 {
-            return current.map(|(entity, _)| entity).or(queue.tree.first().map(EntityId));
-        }
-        let eligible = queue.eligibility();
-        if protect && queue.next != NOBODY && eligible(self.entities[EntityId(queue.next)].runtime) {
-            return Some(EntityId(queue.next));
-        }
-        let current = current.filter(|(_, it)| eligible(it.runtime));
-        if let Some((entity, it)) = current
-            && protect
-            && it.protected > it.runtime
-        {
-            return Some(entity);
-        }
-        let current = current.map(|(entity, it)| (entity, it.deadline));
-        // Many comparisons against V: one division pays.
-        let queue = &mut self.queues[at.index()];
-        let average = queue.average();
-        let (best, levels) = queue.tree.first_where(&self.nodes, RUNTIME, |runtime| runtime <= average);
-        cx.examined(Effort::Search, levels);
-        match (current, best) {
-            // Of equal deadlines, the current entity's counts as the latest.
-            (Some((entity, deadline)), Some(best)) if deadline < self.nodes.key(best) => Some(entity),
-            (Some((entity, _)), None) => Some(entity),
-            (_, best) => best.map(EntityId),
-        }
-    }
-
-    /// False if `woken` cannot win an election, judged by it and the current entity alone.
-    #[inline]
-    fn would_win(&self, at: QueueId, woken: EntityId) -> bool {
-        let (eligible, it) = (self.queues[at.index()].eligibility(), &self.entities[woken]);
-        let beaten = |current: &Entity| eligible(current.runtime) && current.deadline < it.deadline;
-        let is_favoured = self.queues[at.index()].next == woken.0;
-        eligible(it.runtime) && (is_favoured || !self.running(at).is_some_and(beaten))
-    }
-
-    /// Smallest slice of any entity on `at`.
-    fn shortest(&self, at: QueueId) -> u64 {
-        self.queues[at.index()].slices.least().unwrap_or(u64::MAX)
-    }
-
-    /// Starts the slice protection of the current entity, which was just switched in.
-    #[inline]
-    fn protect(&mut self, at: QueueId) {
-        let least = if self.rules.run_to_parity { self.shortest(at) } else { self.rules.unscaled_slice };
-        let current = EntityId(self.queues[at.index()].current);
-        let rules = self.rules;
-        let it = &mut self.entities[current];
-        it.protected = match (rules.expire_protection, rules.run_to_parity) {
-            (false, false) => it.runtime,
-            (true, _) if least < it.slice => it.deadline.min(it.runtime + it.weight.virtual_time(least)),
-            _ => it.deadline,
-        };
     }
 
     /// Removes a task from the queue and stores its lag.
@@ -501,17 +443,17 @@ impl Order for VirtualDeadlines {
     #[inline(always)]
     fn class_decides(&mut self, at: QueueId, woken: EntityId, class: Class, is_fork: bool) -> Option<bool> {
         let queue = &self.queues[at.index()];
-        let may_preempt = self.rules.wakeup_preemption && (self.rules.forks_preempt || !is_fork);
-        if queue.current == NOBODY || !may_preempt {
+        if queue.current == NOBODY || !self.rules.wakeup_preemption {
             return Some(false);
         }
-        let is_idle = self.entities[woken].is_idle;
+        let Entity { is_idle, slice, .. } = self.entities[woken];
         let running = &mut self.entities[EntityId(queue.current)];
         if running.is_idle && !is_idle {
             running.protected = running.protected.min(running.runtime);
             return Some(true);
         }
-        if running.is_idle != is_idle || class != Class::Normal { Some(false) } else { None }
+        let is_held_back = is_fork && !self.rules.forks_preempt && !(self.rules.preempt_short && slice < running.slice);
+        if running.is_idle != is_idle || class != Class::Normal || is_held_back { Some(false) } else { None }
     }
 
     fn favours_woken(&self) -> bool {
@@ -520,6 +462,17 @@ impl Order for VirtualDeadlines {
 
     fn favour(&mut self, at: QueueId, entity: EntityId) {
         self.queues[at.index()].next = entity.0;
+    }
+
+    #[inline]
+    fn delayed_best(&mut self, cx: &Context, at: QueueId, woken: EntityId) -> Option<EntityId> {
+        let queue = &self.queues[at.index()];
+        if queue.delayed == 0 || !self.rules.wakeups_remove_delayed {
+            return None;
+        }
+        let running = EntityId(queue.current);
+        let shorter = self.rules.preempt_short && self.entities[woken].slice < self.entities[running].slice;
+        self.best(cx, at, !shorter).filter(|best| self.entities[*best].delayed)
     }
 
     #[inline(always)]

@@ -63,9 +63,9 @@ fn is_within((recorded, replayed): &(u64, Vec<u64>)) -> bool {
 fn replays_of_recorded_calls_switch_as_often_and_without_the_calls_they_do_not() {
     for name in ["messages-sockets", "messages-pipes", "messages-threads"] {
         let mut recording = shipped(name);
-        let with = switches::<Eevdf>(&recording, &[("kernel", "6.18")]);
+        let with = switches::<Eevdf>(&recording, &[("kernel", "6.18.33")]);
         recording.records.retain(|record| !matches!(record.event, SchedEvent::Call { .. }));
-        let without = switches::<Eevdf>(&recording, &[("kernel", "6.18")]);
+        let without = switches::<Eevdf>(&recording, &[("kernel", "6.18.33")]);
         println!("{name}: (recorded, replayed) {with:?}, without the calls {without:?}");
         // Over pipes the load has two states, and a small cause chooses: docs/fidelity/replay.md.
         assert!(is_within(&with) || name == "messages-pipes", "{name}: {with:?}");

@@ -247,7 +247,7 @@ fn a_comparison_of_a_recording_states_its_fidelity_and_writes_a_whole_page() {
     let output = goodness(here.path(), &["compare", "mixed-cpu", "--runs", "2", "--json", "out.json"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let report: Value = serde_json::from_slice(&std::fs::read(here.path().join("out.json")).unwrap()).unwrap();
-    assert_eq!(report["fidelity"]["policy"], "eevdf:kernel=6.18");
+    assert_eq!(report["fidelity"]["policy"], "eevdf:kernel=6.18.33");
     let error = report["fidelity"]["metrics"]["cpu_time_per_task"]["error"].as_f64().unwrap();
     assert!(error <= 0.04, "CPU time per task is off by {error}");
     let page = std::fs::read_to_string(here.path().join("goodness-compare-mixed-cpu.html")).unwrap();
@@ -283,9 +283,9 @@ fn verify_measures_every_shipped_recording_and_strict_fails_on_a_wrong_policy() 
     let result: Value = serde_json::from_slice(&output.stdout).expect("only JSON");
     assert_eq!(result["fidelity"].as_array().map(Vec::len), Some(8));
     // A negative control: the wrong policy must be rejected.
-    let wrong = goodness(here.path(), &["verify", "apache-ab-c24-1cpu", "--recorded-by", "fifo", "--strict"]);
+    let wrong = goodness(here.path(), &["verify", "apache-ab-c4-1cpu", "--recorded-by", "fifo", "--strict"]);
     assert_eq!(wrong.status.code(), Some(1), "{}", text(&wrong.stdout));
-    let right = goodness(here.path(), &["verify", "apache-ab-c24-1cpu", "--strict"]);
+    let right = goodness(here.path(), &["verify", "apache-ab-c4-1cpu", "--strict"]);
     assert_eq!(right.status.code(), Some(0), "{}", text(&right.stdout));
 }
 

@@ -27,6 +27,8 @@ pub(super) struct Rules {
     pub fair_server: bool,
     /// New tasks preempt.
     pub forks_preempt: bool,
+    /// A wake-up removes the delayed tasks that its look for the best one finds.
+    pub wakeups_remove_delayed: bool,
     pub hrtick: bool,
     /// Time by which a slice must be exceeded.
     pub slack: u64,
@@ -58,7 +60,8 @@ impl Rules {
             yield_forfeits: settings.yield_forfeits.unwrap_or(current),
             lag_by_slice_and_tick: current,
             fair_server: delays,
-            forks_preempt: settings.kernel < Kernel::V7_2,
+            forks_preempt: settings.kernel < Kernel::V6_18_33,
+            wakeups_remove_delayed: settings.kernel >= Kernel::V6_18_33,
             hrtick,
             slack: if hrtick { 0 } else { TICK_PATH.0 },
             tick: machine.tick().0,
@@ -70,7 +73,7 @@ impl Rules {
                 Kernel::V6_6 => Version::V6_6,
                 Kernel::V6_12_0 | Kernel::V6_12 => Version::V6_12,
                 Kernel::V6_15 => Version::V6_15,
-                Kernel::V6_18 => Version::V6_18,
+                Kernel::V6_18 | Kernel::V6_18_33 => Version::V6_18,
                 Kernel::V7_2 => Version::V7_2,
             },
         }

@@ -4,12 +4,15 @@ use goodness_core::{Preemption, Span};
 
 goodness_core::choices! {
     /// Kernel whose fair class is modelled.
-    pub enum Kernel { V6_6 = "6.6", V6_12_0 = "6.12.0", V6_12 = "6.12", V6_15 = "6.15", V6_18 = "6.18", V7_2 = "7.2" }
+    pub enum Kernel {
+        V6_6 = "6.6", V6_12_0 = "6.12.0", V6_12 = "6.12", V6_15 = "6.15", V6_18 = "6.18", V6_18_33 = "6.18.33",
+        V7_2 = "7.2",
+    }
 }
 
 goodness_core::tunables! {
     pub struct Settings {
-        /// Kernel whose behaviour and defaults apply; `6.12` is the stable kernel with its backports.
+        /// Kernel whose behaviour and defaults apply; `6.12` and `6.18.33` are stable kernels with their backports.
         kernel: Kernel = Kernel::V6_12;
         /// Slice of a task that requests none, before scaling by the number of CPUs.
         base_slice: Option<Span> = None, in Span::from_us(100) => Span::from_ms(100);

@@ -210,3 +210,41 @@ fn a_shorter_slice_ends_the_protection_of_the_running_task() {
     driver.order.rules.preempt_short = false;
     assert!(!woken(&mut driver));
 }
+
+/// Linux 6.18.33: a fork preempts only with a shorter slice. The control is 6.18 before.
+#[test]
+fn a_fork_preempts_in_older_kernels_or_with_a_shorter_slice() {
+    let mut driver = VerbDriver::new(2);
+    driver.enter(0, 1024, 0);
+    assert_eq!(driver.pick(), 0);
+    driver.enter(1, 1024, 0);
+    let mut decides = |forks_preempt: bool, slice: i64, is_fork: bool| {
+        driver.order.rules.forks_preempt = forks_preempt;
+        driver.order.entities[EntityId(1)].slice = slice as u64;
+        driver.order.class_decides(QUEUE, EntityId(1), Class::Normal, is_fork)
+    };
+    assert_eq!(decides(false, 3 * MS, true), Some(false));
+    assert_eq!([decides(false, 2 * MS, true), decides(false, 3 * MS, false), decides(true, 3 * MS, true)], [None; 3]);
+}
+
+/// Linux 6.18.33: a task that sleeps but is still queued is removed when a wake-up finds it best, and the woken one is
+/// compared with the others. The control is 6.18 before: the sleeper wins, and nobody is preempted.
+#[test]
+fn a_wakeup_looks_past_tasks_that_sleep_but_are_still_queued() {
+    let preempts = |removes: bool| {
+        let mut driver = VerbDriver::new(3);
+        driver.order.rules.wakeups_remove_delayed = removes;
+        driver.enter(0, 1024, 2 * MS);
+        assert_eq!(driver.pick(), 0);
+        driver.enter(1, 1024, 0);
+        driver.enter(2, 1024, -MS);
+        driver.order.delay(QUEUE, EntityId(2));
+        if let Some(delayed) = driver.call(|order, cx| order.delayed_best(cx, QUEUE, EntityId(1))) {
+            assert_eq!(delayed, EntityId(2));
+            driver.call(|order, cx| order.dequeue(cx, QUEUE, delayed, Departure::Gone));
+        }
+        assert_eq!(driver.call(|order, cx| order.delayed_best(cx, QUEUE, EntityId(1))), None);
+        driver.call(|order, cx| order.preempts(cx, QUEUE, EntityId(1)))
+    };
+    assert_eq!([preempts(true), preempts(false)], [true, false]);
+}

@@ -302,7 +302,7 @@ impl<O: Order> Stack<O> {
             let decided = self.order.class_decides(cx, cpu, task, matches!(why, Enqueue::Fork { .. }));
             let preempts = decided.unwrap_or_else(|| {
                 self.catch_up(cx, cpu);
-                self.order.preempts(cx, cpu, task)
+                self.order.preempts(cx, &mut self.loads, cpu, task)
             });
             let is_remote = matches!(why, Enqueue::Wakeup { on, .. } if on != cpu);
             let it = &mut self.cpus[cpu.index()];

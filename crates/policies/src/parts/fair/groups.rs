@@ -284,11 +284,16 @@ impl<O: Order> Hierarchy<O> {
 
     /// True if `woken`, just queued, preempts the current task, which is accounted up to now.
     #[inline(always)]
-    pub fn preempts(&mut self, cx: &Context, cpu: CpuId, woken: TaskId) -> bool {
-        if self.is_flat() {
-            return self.order.preempts(cx, QueueId(cpu.0), EntityId(woken.0));
+    pub fn preempts(&mut self, cx: &Context, loads: &mut Loads, cpu: CpuId, woken: TaskId) -> bool {
+        if !self.is_flat() {
+            return self.preempts_in_groups(cx, loads, cpu, woken);
         }
-        self.preempts_in_groups(cx, cpu, woken)
+        let (queue, entity) = (QueueId(cpu.0), EntityId(woken.0));
+        while let Some(delayed) = self.order.delayed_best(cx, queue, entity) {
+            self.order.dequeue(cx, queue, delayed, Departure::Gone);
+            loads.leaves(cx.now, TaskId(delayed.0), false);
+        }
+        self.order.preempts(cx, queue, entity)
     }
 
     /// The task that runs on `cpu` or just stopped there, if it is still queued there.
@@ -487,13 +492,24 @@ impl<O: Order> Hierarchy<O> {
         self.order.class_decides(queue, entity, class, is_fork)
     }
 
-    fn preempts_in_groups(&mut self, cx: &Context, cpu: CpuId, woken: TaskId) -> bool {
+    fn preempts_in_groups(&mut self, cx: &Context, loads: &mut Loads, cpu: CpuId, woken: TaskId) -> bool {
         let Some((queue, entity)) = self.meeting(cpu, woken) else { return false };
+        while let Some(delayed) = self.order.delayed_best(cx, queue, entity) {
+            self.remove_delayed(cx, loads, queue, delayed);
+        }
         let preempts = self.order.preempts(cx, queue, entity);
         if preempts && self.order.favours_preemptors() {
             self.favour(cx, queue);
         }
         preempts
+    }
+
+    /// Removes an entity that sleeps but is still queued.
+    fn remove_delayed(&mut self, cx: &Context, loads: &mut Loads, queue: QueueId, entity: EntityId) {
+        self.remove(cx, loads, queue, entity, Departure::Gone);
+        if let Some(task) = self.task(entity) {
+            loads.leaves(cx.now, task, false);
+        }
     }
 
     fn pick_in_groups(&mut self, cx: &Context, loads: &mut Loads, cpu: CpuId) -> Option<TaskId> {
@@ -505,10 +521,7 @@ impl<O: Order> Hierarchy<O> {
                 break None;
             };
             if self.order.is_delayed(entity) {
-                self.remove(cx, loads, queue, entity, Departure::Gone);
-                if let Some(task) = self.task(entity) {
-                    loads.leaves(cx.now, task, false);
-                }
+                self.remove_delayed(cx, loads, queue, entity);
                 self.trail.clear();
                 queue = QueueId(cpu.0);
                 continue;

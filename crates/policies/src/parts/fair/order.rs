@@ -163,6 +163,11 @@ pub trait Order: Sized + 'static {
     fn idle_tasks_yield(&self) -> bool {
         false
     }
+    /// The delayed entity that is found best when `woken`, just queued, looks whether it preempts the current one, and
+    /// is to be removed before.
+    fn delayed_best(&mut self, _: &Context, _: QueueId, _woken: EntityId) -> Option<EntityId> {
+        None
+    }
     /// True if `woken`, just queued, preempts the current entity, which is accounted up to now.
     fn preempts(&mut self, cx: &Context, queue: QueueId, woken: EntityId) -> bool;
     /// True if the entities above one that preempts are favoured, too.
