@@ -269,3 +269,86 @@ impl WriteBack {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn limits(wbt: &WriteBack) -> [u32; 2] {
+        [wbt.max, wbt.background()]
+    }
+
+    /// Ends the window after a read of this latency and so many writes.
+    fn window(wbt: &mut WriteBack, read: Option<Span>, writes: u32) {
+        let end = wbt.window_ends().expect("a window");
+        for _ in 0..writes {
+            wbt.take(end, Kind::Write);
+            wbt.completed(end, RequestId(1), (Operation::Write, false), Span(MS));
+        }
+        if let Some(latency) = read {
+            wbt.completed(end, RequestId(0), (Operation::Read, true), latency);
+        }
+        wbt.expire(end);
+    }
+
+    fn begun() -> WriteBack {
+        let mut wbt = WriteBack::new(Span(2 * MS), 32, false);
+        wbt.take(Time::ZERO, Kind::Write);
+        wbt
+    }
+
+    #[test]
+    fn the_limit_halves_while_reads_are_late_and_comes_back() {
+        let mut wbt = begun();
+        assert_eq!(limits(&wbt), [16, 4]);
+        let mut seen = Vec::new();
+        for _ in 0..5 {
+            window(&mut wbt, Some(Span(3 * MS)), 3);
+            seen.push(limits(&wbt));
+        }
+        assert_eq!(seen, [[8, 2], [4, 1], [2, 1], [1, 1], [1, 1]]);
+        assert_eq!(wbt.window, Span(1600 * MS / 35), "100 ms by the root of 5, in whole sixteenths");
+        for _ in 0..4 {
+            window(&mut wbt, Some(Span(MS)), 3);
+        }
+        assert_eq!(limits(&wbt), [16, 4]);
+    }
+
+    #[test]
+    fn writes_alone_may_exceed_the_usual_limit_and_a_late_read_ends_that() {
+        let mut wbt = begun();
+        window(&mut wbt, None, 3);
+        assert_eq!(limits(&wbt), [24, 6], "three quarters of the depth");
+        window(&mut wbt, None, 3);
+        assert_eq!(wbt.step, -1, "no further");
+        window(&mut wbt, Some(Span(3 * MS)), 3);
+        assert_eq!(limits(&wbt), [16, 4]);
+    }
+
+    #[test]
+    fn two_writes_prove_nothing_and_a_read_that_hangs_counts_as_late() {
+        let mut wbt = begun();
+        window(&mut wbt, Some(Span(3 * MS)), 2);
+        assert_eq!(wbt.step, -1, "too few writes: taken as writes alone");
+        wbt.issued(Time::ZERO, RequestId(9), Operation::Read);
+        window(&mut wbt, None, 3);
+        assert_eq!(wbt.step, 0);
+    }
+
+    #[test]
+    fn with_a_write_cache_those_that_wait_go_on_when_none_is_in_flight() {
+        for (has_cache, in_flight) in [(true, 0), (false, 6)] {
+            let mut wbt = WriteBack::new(Span(2 * MS), 32, has_cache);
+            while wbt.has_room(Time::ZERO, Kind::Write) {
+                wbt.take(Time::ZERO, Kind::Write);
+            }
+            assert_eq!(wbt.in_flight[0], 16);
+            while !wbt.has_room(Time::ZERO, Kind::Write) {
+                wbt.completed(Time::ZERO, RequestId(1), (Operation::Write, false), Span(MS));
+            }
+            assert_eq!(wbt.in_flight[0], in_flight, "has cache: {has_cache}");
+        }
+    }
+}
