@@ -5,6 +5,7 @@ use crate::layer::Queue;
 use crate::legacy::UNPLUG_THRESHOLD;
 use crate::multi_queue::{PLUG_REQUESTS, PLUG_SECTORS};
 use crate::pieces::NONE;
+use crate::wbt::Kind;
 use goodness_core::{Allocate, Io, IoStage, Layer, Operation, Request, RequestId, Run, Span, Time};
 
 /// Most entries of a lane that are offered to the elevator, so that a long lane costs no more than a short one.
@@ -40,6 +41,9 @@ impl Queue {
         // A host may have more CPUs than the queue was set up for.
         let io = &Io { cpu: io.cpu % self.referee.facts().cpus, ..*io };
         let queued = Time(self.referee.now().0 - io.held.unwrap_or(Span::ZERO).0);
+        if let (Some(wbt), Operation::Read) = (&mut self.wbt, io.op) {
+            wbt.reads(self.referee.now());
+        }
         let piece = self.pieces.take(*io, queued, NONE);
         if io.held.is_none() {
             out.event(|| self.of_piece(IoStage::Queued, RequestId(0), io, Span::ZERO));
@@ -163,6 +167,13 @@ impl Queue {
         if self.layer == Layer::MultiQueue && !is_awake && self.lanes[queue][lane_of(&io)].head != NONE {
             return Entry::NoneFree;
         }
+        let now = self.referee.now();
+        let limited = Kind::of(io.op, io.sync);
+        if let (Some(wbt), Some(kind)) = (&mut self.wbt, limited)
+            && !wbt.has_room(now, kind)
+        {
+            return Entry::NoneFree;
+        }
         let share = self.share(io.op, io.cpu);
         let say = match io.op {
             Operation::Flush => Allocate::AsUsual,
@@ -171,8 +182,11 @@ impl Queue {
         if say == Allocate::Wait {
             return Entry::Refused;
         }
-        if !self.pool.take(self.referee.facts(), self.referee.now(), share, io.submitter, say) {
+        if !self.pool.take(self.referee.facts(), now, share, io.submitter, say) {
             return Entry::NoneFree;
+        }
+        if let (Some(wbt), Some(kind)) = (&mut self.wbt, limited) {
+            wbt.take(now, kind);
         }
         let request = self.make(piece, &io, may_merge);
         match (self.layer, io.op) {

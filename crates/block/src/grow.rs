@@ -134,6 +134,9 @@ impl Queue {
         let swallowed = self.referee.requests()[absorbed];
         self.pieces.join(survivor, absorbed);
         self.pool.give_back(self.share(swallowed.op, swallowed.cpu));
+        if let Some(wbt) = &mut self.wbt {
+            wbt.leaves(swallowed.op, swallowed.sync);
+        }
         out.event(|| {
             let event = self.of_request(IoStage::Absorbed, absorbed, &swallowed, Span::ZERO);
             IoEvent { survivor, ..event }

@@ -9,7 +9,7 @@
 //! A durable (FUA) write bypasses the elevator and is never merged. Without a volatile cache, a flush completes at
 //! once. I/Os of a sleeping submitter wait by direction; different directions do not wait for each other. I/Os of one
 //! lane are admitted in FIFO order, which the kernel only approximates. `nomerges` is a limit of one segment.
-//! Write-back throttling (wbt) is not modelled.
+//! Write-back throttling: `wbt.rs`.
 
 use crate::disk::{Disk, Out, Outcome, Work};
 use crate::legacy::Plug;
@@ -17,6 +17,7 @@ use crate::merging::Merging;
 use crate::multi_queue::Tags;
 use crate::pieces::{Chain, NONE, Piece, Pieces};
 use crate::pool::Pool;
+use crate::wbt::WriteBack;
 use goodness_core::{
     Device, DeviceFacts, DiskId, HwQueue, Io, IoEvent, IoStage, Layer, MadeElevator, Operation, QueueFacts, QueueLock,
     RegisteredElevator, Request, RequestId, Seed, Span, Submitter, Time,
@@ -40,6 +41,8 @@ pub struct QueueOptions {
     pub sectors_max: u32,
     /// Most memory segments per request; 1 disables merging.
     pub segments_max: u16,
+    /// Latency of reads for which write-back is throttled; `None`: it is not.
+    pub wbt_lat: Option<Span>,
     /// Random seed of the elevator.
     pub seed: Seed,
 }
@@ -54,10 +57,14 @@ impl Default for QueueOptions {
             requests: None,
             sectors_max: 1024,
             segments_max: 128,
+            wbt_lat: None,
             seed: Seed(1),
         }
     }
 }
+
+/// The elevator that turns write-back throttling off.
+const WITHOUT_WBT: &str = "bfq";
 
 /// Requests per direction of the single-queue layer.
 const LEGACY_REQUESTS: u32 = 128;
@@ -74,6 +81,8 @@ pub struct Queue {
     pub(crate) has_volatile_cache: bool,
     pub(crate) pieces: Pieces,
     pub(crate) pool: Pool,
+    /// Limits of write-back, if it is throttled.
+    pub(crate) wbt: Option<WriteBack>,
     /// Pieces waiting for a request, by hardware queue: reads and others, each split into synchronous and asynchronous.
     pub(crate) lanes: Vec<[Chain; 4]>,
     /// Number of walks along a lane so far.
@@ -108,6 +117,8 @@ impl Queue {
     /// A disk of `device` behind an elevator that was made for [`queue_facts`].
     pub(crate) fn new(made: MadeElevator, options: &QueueOptions, device: Box<dyn Device>) -> Queue {
         let (layer, facts, about) = (made.about.layer, made.facts, device.facts());
+        let is_throttled = layer == Layer::MultiQueue && made.about.name != WITHOUT_WBT;
+        let wbt_lat = options.wbt_lat.filter(|_| is_throttled);
         Queue {
             referee: ElevatorReferee::new(made, 2 * facts.requests as usize),
             layer,
@@ -118,6 +129,7 @@ impl Queue {
             has_volatile_cache: about.volatile_cache,
             pieces: Pieces::default(),
             pool: Pool::new(layer, facts.queues, facts.requests_each()),
+            wbt: wbt_lat.map(|target| WriteBack::new(target, facts.depth, about.volatile_cache)),
             lanes: vec![[Chain::EMPTY; 4]; usize::from(facts.queues)],
             walks: 0,
             refused: Vec::new(),
@@ -209,6 +221,9 @@ impl Queue {
         let now = self.referee.now();
         let about = self.referee.requests()[request];
         out.event(|| self.of_request(IoStage::Issued, request, &about, now.since(about.inserted)));
+        if let Some(wbt) = &mut self.wbt {
+            wbt.issued(now, request, about.op);
+        }
         self.device.start(now, request, &about);
         true
     }
@@ -218,6 +233,9 @@ impl Queue {
         let now = self.referee.now();
         let about = self.referee.complete(request);
         self.tags.give_back(about.queue);
+        if let Some(wbt) = &mut self.wbt {
+            wbt.completed(now, request, (about.op, about.sync), now.since(about.issued));
+        }
         out.event(|| self.of_request(IoStage::Completed, request, &about, now.since(about.issued)));
         let mut piece = self.pieces.unchain(request);
         while piece != NONE {
@@ -347,7 +365,8 @@ impl Disk for Queue {
             return Time::NEVER;
         }
         let timer = self.referee.next_timer().unwrap_or(Time::NEVER);
-        self.device.next_event().min(timer).min(self.plug.until())
+        let window = self.wbt.as_ref().and_then(WriteBack::window_ends).unwrap_or(Time::NEVER);
+        self.device.next_event().min(timer).min(self.plug.until()).min(window)
     }
 
     fn advance(&mut self, now: Time, out: &mut Out) {
@@ -363,6 +382,7 @@ impl Disk for Queue {
             }
             self.done = done;
         }
+        runs |= self.wbt.as_mut().is_some_and(|wbt| wbt.expire(now));
         if self.referee.expire() {
             cpu = if runs { cpu } else { self.timer_by };
             runs = true;

@@ -24,6 +24,7 @@ mod rows;
 mod storage;
 mod throttle;
 mod volume;
+mod wbt;
 
 pub use build::{by_name, by_name_around};
 pub use disk::{Disk, Out, Outcome, Work};

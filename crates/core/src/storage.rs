@@ -4,6 +4,7 @@
 
 use crate::device::DeviceSample;
 use crate::request::{DiskId, IoPriority, Operation, SECTOR_BYTES};
+use crate::time::Span;
 use std::sync::Arc;
 
 /// The most sectors of a device or volume: their bytes are a 64-bit number.
@@ -30,11 +31,40 @@ pub struct DiskSpec {
     pub elevator: Option<String>,
     /// Time that the device takes for everything, in percent of what its model says.
     pub service: u32,
+    /// Latency of reads for which write-back is throttled; `None`: it is not.
+    pub wbt_lat: Option<Span>,
 }
 
 impl DiskSpec {
     /// The device as its model has it.
     pub const AS_MODELLED: u32 = 100;
+
+    /// The longest latency for which write-back can be throttled.
+    pub const WBT_LAT_MAX: Span = Span::from_s(10);
+
+    /// The value of `wbt_lat` for `latency`: zero turns it off, as in the kernel.
+    ///
+    /// # Errors
+    /// The latency is longer than [`DiskSpec::WBT_LAT_MAX`].
+    pub fn throttled_for(latency: Span) -> Result<Option<Span>, &'static str> {
+        if latency > DiskSpec::WBT_LAT_MAX {
+            return Err("wbt_lat is at most 10s");
+        }
+        Ok(Some(latency).filter(|it| *it > Span::ZERO))
+    }
+
+    /// A disk of this device as its model has it, behind the elevator under test.
+    #[must_use]
+    pub fn of(name: &str, device: &str) -> DiskSpec {
+        DiskSpec {
+            name: name.into(),
+            device: device.into(),
+            sample: None,
+            elevator: None,
+            service: DiskSpec::AS_MODELLED,
+            wbt_lat: None,
+        }
+    }
 }
 
 /// Part of a disk.

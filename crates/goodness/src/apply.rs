@@ -4,6 +4,7 @@ pub(crate) mod elevators;
 mod groups;
 
 use crate::contender::Contender;
+use crate::edit::disks::DiskChange;
 use crate::edit::{Change, Edit, What, matches};
 use crate::run::Named;
 use crate::spec::PolicySpec;
@@ -92,7 +93,12 @@ pub(crate) fn scaled_by_cpus(slice: Span, cpus: u32) -> u64 {
 
 fn edit(edit: &Edit, recorded: &Recorded, commands: &mut Application) -> Option<()> {
     match &edit.what {
-        What::Hz(_) | What::Hogs(_) | What::Lock { .. } | What::Disk { .. } => None,
+        What::Hz(_) | What::Hogs(_) | What::Lock { .. } => None,
+        What::Disk { change: DiskChange::Service(_), .. } => None,
+        What::Disk { change: DiskChange::WriteBack(latency), .. } => {
+            elevators::write_back(*latency, commands);
+            Some(())
+        }
         What::Group { whom, change } => groups::commands(whom, change, (recorded.groups, recorded.cpus), commands),
         What::Cpus(count) if *count > recorded.cpus => None,
         What::Cpus(count) => {

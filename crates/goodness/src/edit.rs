@@ -1,13 +1,14 @@
 //! Edits: what an arm changes in the work and the machine.
 
 mod apart;
+pub(crate) mod disks;
 pub(crate) mod groups;
 pub(crate) mod locks;
 mod made;
-mod service;
 
 use crate::refusal::Refusal;
 use apart::Percent;
+use disks::DiskChange;
 use goodness_core::spelling::suggest;
 use goodness_core::{
     Behaviour, Class, CpuId, CpuSet, GroupId, Machine, Nice, Span, Start, Step, StepContext, Task, TaskId, TaskSpec,
@@ -33,7 +34,7 @@ pub(crate) enum What {
     Task { whom: String, change: Change },
     Group { whom: String, change: GroupChange },
     Lock { whom: String, hold: Percent },
-    Disk { whom: String, service: Percent },
+    Disk { whom: String, change: DiskChange },
 }
 
 /// A change of a task.
@@ -54,7 +55,7 @@ pub const HOG: &str = "added-hog";
 /// Address space of added tasks: no process has this number.
 const HOG_SPACE: u32 = u32::MAX;
 /// Keys of a task, a lock or a disk that an edit can set.
-const KEYS: [&str; 7] = ["nice", "class", "slice", "affinity", "compute", locks::KEY, service::KEY];
+const KEYS: [&str; 8] = ["nice", "class", "slice", "affinity", "compute", locks::KEY, disks::KEYS[0], disks::KEYS[1]];
 /// Names of classes, as `chrt` has them.
 const CLASSES: [(&str, Class); 5] = [
     ("normal", Class::Normal),
@@ -66,7 +67,7 @@ const CLASSES: [(&str, Class); 5] = [
 
 impl Edit {
     /// An edit as typed: `cpus=4`, `hz=1000`, `hogs=2`, `redis.nice=-5`, `1234.affinity=0-1`, `worker*.class=batch`,
-    /// `web.cpu_weight=50`, `table.hold=75%`, `disk.service=75%`. `None` if `text` is not an edit but a policy.
+    /// `web.cpu_weight=50`, `table.hold=75%`, `disk.service=75%`, `disk.wbt_lat=2ms`. `None` if `text` is not an edit but a policy.
     ///
     /// # Errors
     /// An unknown key (the nearest is named), or a value of the wrong kind or out of range.
@@ -77,11 +78,16 @@ impl Edit {
             ("hz", _) => What::Hz(number(text, value, 1, 100_000)?),
             ("hogs", _) => What::Hogs(number(text, value, 1, 1_000)?),
             (_, Some((whom, locks::KEY))) => What::Lock { whom: whom.into(), hold: Percent::parse(text, value)? },
-            (_, Some((whom, service::KEY))) => What::Disk { whom: whom.into(), service: Percent::parse(text, value)? },
-            (_, Some((whom, key))) => match GroupChange::parse(text, key, value)? {
-                Some(change) => What::Group { whom: whom.into(), change },
-                None => What::Task { whom: whom.into(), change: Change::parse(text, key, value)? },
-            },
+            (_, Some((whom, key))) => {
+                let whom: String = whom.into();
+                if let Some(change) = DiskChange::parse(text, key, value)? {
+                    What::Disk { whom, change }
+                } else if let Some(change) = GroupChange::parse(text, key, value)? {
+                    What::Group { whom, change }
+                } else {
+                    What::Task { whom, change: Change::parse(text, key, value)? }
+                }
+            }
             (_, None) => {
                 let remedy = "write cpus=4, hz=1000, hogs=2, TASK.nice=5 or a policy such as eevdf:base_slice=1ms";
                 return Err(wrong(text, "it names neither a task nor a part of the machine").remedy(remedy));
@@ -149,7 +155,7 @@ impl Edit {
             What::Group { change: GroupChange::Cpus(_), .. } => "affinity",
             What::Group { .. } => "group",
             What::Lock { .. } => locks::KEY,
-            What::Disk { .. } => service::KEY,
+            What::Disk { change, .. } => change.key(),
             What::Task { change: Change::Nice(_), .. } => "nice",
             What::Task { change: Change::Class(..), .. } => "class",
             What::Task { change: Change::Slice(_), .. } => "slice",
@@ -161,7 +167,7 @@ impl Edit {
     /// True if it changes something by a part of it: two of them multiply.
     pub(crate) fn multiplies(&self) -> bool {
         match &self.what {
-            What::Lock { .. } | What::Disk { .. } => true,
+            What::Lock { .. } | What::Disk { change: DiskChange::Service(_), .. } => true,
             What::Task { change, .. } => matches!(change, Change::Compute(_)),
             _ => false,
         }
@@ -325,7 +331,7 @@ pub(crate) fn work(
         match &edit.what {
             What::Group { whom, change } => change.apply(&edit.text, whom, work)?,
             What::Lock { whom, hold } => locks::apply(&edit.text, (whom, *hold), work, source)?,
-            What::Disk { whom, service } => service::apply(&edit.text, (whom, *service), work)?,
+            What::Disk { whom, change } => disks::apply(&edit.text, (whom, change), work)?,
             _ => {}
         }
         let What::Task { whom, change } = &edit.what else { continue };

@@ -55,6 +55,7 @@ fn one(
         hz: machine.hz,
         cpus: machine.cpu_count() as u16,
         seed: seed.stream("elevator", 0),
+        wbt_lat: disk.wbt_lat,
         ..QueueOptions::default()
     };
     let around = |made| match around {

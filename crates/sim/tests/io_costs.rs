@@ -30,13 +30,7 @@ fn perform(all: Vec<Vec<Step>>, elevator: &str, queues: u32, io: IoCosts) -> Vec
     let piece = Piece { disk: DiskId(0), sector: 0, sectors: disk.facts().sectors };
     let volume = VolumeSpec { name: "sda".into(), layout: Layout::Linear, pieces: vec![piece] };
     let disks = Storage::new(vec![disk], std::slice::from_ref(&volume)).unwrap();
-    let disk = DiskSpec {
-        name: "sda".into(),
-        device: "null".into(),
-        sample: None,
-        elevator: None,
-        service: DiskSpec::AS_MODELLED,
-    };
+    let disk = DiskSpec::of("sda", "null");
     let file = FileSpec { name: "f".into(), volume: VolumeId(0), sector: 0, pages: 4096, fragments: None };
     let storage = StorageSpec { disks: vec![disk], volumes: vec![volume], files: vec![file], cache_pages: 1024 };
     let task = |(number, steps): (u32, Vec<Step>)| {

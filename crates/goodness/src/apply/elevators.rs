@@ -103,6 +103,16 @@ fn write(value: u64, file: &str) -> String {
     format!("echo {value} | sudo tee {}", path(file))
 }
 
+/// The commands that throttle write-back for reads which take longer than `latency`, and that restore what was set.
+pub(super) fn write_back(latency: Option<Span>, commands: &mut Application) {
+    let (path, kept) = ("/sys/block/DISK/queue/wbt_lat_usec", "/run/goodness-DISK-wbt_lat_usec");
+    let us = latency.map_or(0, |latency| latency.0.div_ceil(1000));
+    commands.add(
+        format!("[ -e {kept} ] || sudo cp {path} {kept}; echo {us} | sudo tee {path}"),
+        format!("sudo cp {kept} {path} && sudo rm {kept}"),
+    );
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,7 @@
 //! Edits that are made, not typed.
 
 use super::apart::{self, Percent};
+use super::disks::DiskChange;
 use super::groups::GroupChange;
 use super::{Change, Edit, What};
 use goodness_core::{CpuId, IoLimit};
@@ -55,7 +56,7 @@ impl Edit {
 
     /// The disk takes this many percent of the time.
     pub(crate) fn serves(disk: &str, percent: u32) -> Edit {
-        let what = What::Disk { whom: disk.into(), service: Percent(percent) };
+        let what = What::Disk { whom: disk.into(), change: DiskChange::Service(Percent(percent)) };
         Edit::made(format!("{disk}.service={percent}%"), what)
     }
 }

@@ -121,13 +121,7 @@ mod tests {
 
     #[test]
     fn disks_are_refused() {
-        let disk = DiskSpec {
-            name: "d".into(),
-            device: "null".into(),
-            sample: None,
-            elevator: None,
-            service: DiskSpec::AS_MODELLED,
-        };
+        let disk = DiskSpec::of("d", "null");
         let storage = StorageSpec { disks: vec![disk], ..StorageSpec::default() };
         let refused = check(&Workload { storage, ..Workload::default() }, &CPUS).unwrap_err();
         assert!(refused.to_string().contains("disks"));

@@ -327,13 +327,7 @@ impl Making<'_> {
             ));
             let whole = Part { disk: DiskId(volume as u16), sector: 0, sectors };
             storage.volumes.push(VolumeSpec { name: name.clone(), layout: Layout::Linear, pieces: vec![whole] });
-            storage.disks.push(DiskSpec {
-                name,
-                device: device.into(),
-                sample,
-                elevator: None,
-                service: DiskSpec::AS_MODELLED,
-            });
+            storage.disks.push(DiskSpec { sample, ..DiskSpec::of(&name, device) });
         }
         Ok(storage)
     }

@@ -183,13 +183,13 @@ impl Reading<'_> {
         let sectors = sectors.map_err(|why| self.wrong("device", &why))?;
         let elevator = table.get("elevator").map(|value| self.text("elevator", value)).transpose()?;
         elevator.map_or(Ok(()), goodness_elevators::check).map_err(|why| self.wrong("elevator", &why))?;
+        let wbt_lat = table.get("wbt_lat").map(|value| self.span("wbt_lat", value)).transpose()?;
+        let wbt_lat = wbt_lat.map_or(Ok(None), DiskSpec::throttled_for).map_err(|why| self.wrong("wbt_lat", why))?;
         let number = DiskId(plan.storage.disks.len() as u16);
         plan.storage.disks.push(DiskSpec {
-            name: name.into(),
-            device: device.into(),
-            sample: None,
             elevator: elevator.map(str::to_string),
-            service: DiskSpec::AS_MODELLED,
+            wbt_lat,
+            ..DiskSpec::of(name, device)
         });
         let whole = Piece { disk: number, sector: 0, sectors };
         plan.storage.volumes.push(VolumeSpec { name: name.into(), layout: Layout::Linear, pieces: vec![whole] });

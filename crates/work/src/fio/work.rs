@@ -72,13 +72,7 @@ impl FioWork {
         }
         let disk = Piece { disk: DiskId(0), sector: 0, sectors: bytes / SECTOR_BYTES };
         let storage = StorageSpec {
-            disks: vec![DiskSpec {
-                name: "disk".into(),
-                device: options.device.clone(),
-                sample: None,
-                elevator: None,
-                service: DiskSpec::AS_MODELLED,
-            }],
+            disks: vec![DiskSpec::of("disk", &options.device)],
             volumes: vec![VolumeSpec { name: "disk".into(), layout: Layout::Linear, pieces: vec![disk] }],
             files: layout.files,
             cache_pages: CACHE_PAGES,

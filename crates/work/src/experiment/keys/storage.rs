@@ -55,6 +55,13 @@ pub(in super::super) const DISK: &[Key] = &[
         "elevator with settings (goodness list elevators), where the work fixes it",
         r#"elevator = "bfq""#,
     ),
+    key(
+        "wbt_lat",
+        "time, at most 10s",
+        "\"0\"",
+        "read latency for which write-back is throttled, as wbt_lat_usec in Linux; 0: off",
+        r#"wbt_lat = "2ms""#,
+    ),
 ];
 
 pub(in super::super) const VOLUME: &[Key] = &[

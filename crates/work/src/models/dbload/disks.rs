@@ -75,7 +75,7 @@ fn disk(settings: &Settings, name: &str) -> DiskSpec {
     let kind = if settings.rpm < 12_500 { "scsi-10k-36gb" } else { "scsi-15k-36gb" };
     let cache = if settings.write_cache { "on" } else { "off" };
     let device = format!("{kind}:write_cache={cache},depth={}", settings.depth);
-    DiskSpec { name: name.into(), device, elevator: None, sample: None, service: DiskSpec::AS_MODELLED }
+    DiskSpec::of(name, &device)
 }
 
 /// The export files by number, one after the other, then the data volumes.
