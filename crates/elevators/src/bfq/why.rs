@@ -1,8 +1,7 @@
 //! Reasons for which requests wait.
 
-use super::queue::SHARED;
 use super::{Bfq, NO_QUEUE};
-use goodness_core::{IoContext, IoReason, RequestId, Submitter, WhyWaits};
+use goodness_core::{IoContext, IoReason, RequestId, WhyWaits};
 
 impl Bfq {
     pub(super) fn reason(&self, cx: &IoContext, question: WhyWaits) -> Option<IoReason> {
@@ -26,8 +25,14 @@ impl Bfq {
         if is_known && self.schedule[served].class() < self.schedule[waits_in].class() && own < other {
             return Some(IoReason::Class { ahead: own, waiting: other });
         }
+        // A process has taken its queue to another group, or left it.
+        let has_moved = |(request, queue)| self.groups.of(cx.requests[request].group) != self.schedule.group(queue);
+        if [(ahead, served), (question.waiting, waits_in)].into_iter().any(has_moved) {
+            return None;
+        }
         match self.schedule.serving() {
             Some(serving) if serving != served => Some(IoReason::Injected),
+            Some(_) if !self.schedule.are_beside(served, waits_in) => Some(IoReason::GroupTurn),
             Some(_) => Some(IoReason::InService),
             None => None,
         }
@@ -36,8 +41,8 @@ impl Bfq {
     /// The disk serves the process whose queue it is, or is kept idle for it.
     fn idles(&self, waits_in: u32) -> Option<IoReason> {
         let serving = self.schedule.serving().filter(|serving| *serving != waits_in)?;
-        let submitter = Submitter(serving.checked_sub(SHARED)?);
-        let queue = &self.queues[serving as usize];
+        let queue = Some(&self.queues[serving as usize]).filter(|queue| queue.sync)?;
+        let submitter = queue.of;
         let reason = if queue.outstanding == 0 { IoReason::Idles { submitter } } else { IoReason::InService };
         queue.order.is_empty().then_some(reason)
     }

@@ -131,7 +131,9 @@ impl Judge {
                 [goes, waits].map(|it| it.sector.abs_diff(self.head)) == [ahead, waiting] && ahead <= waiting
             }
             IoReason::QueueOrder => goes.submitter == waits.submitter || !goes.sync && !waits.sync,
+            IoReason::InService if self.elevator == "bfq" => !are_one_process && goes.group == waits.group,
             IoReason::InService | IoReason::Injected => !are_one_process,
+            IoReason::GroupTurn => self.elevator == "bfq" && goes.group != waits.group,
             IoReason::Round => goes.submitter != waits.submitter,
             IoReason::CpuTurn => goes.cpu != waits.cpu && goes.queue == waits.queue,
             IoReason::KindTurn => (goes.op, goes.sync) != (waits.op, waits.sync),
