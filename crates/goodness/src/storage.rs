@@ -2,7 +2,7 @@
 
 use crate::spec::ElevatorSpec;
 use goodness_block::{Disk, QueueOptions, Storage, Throttle, by_name_around};
-use goodness_core::{Device, DiskId, DiskSpec, Machine, MadeElevator, Seed, Workload};
+use goodness_core::{Device, DiskId, DiskSpec, Groups, Machine, MadeElevator, Seed, Workload};
 use goodness_device::{Dilated, Recorded};
 
 /// A disk made from a trace begins with one of so many of its first service times: that makes the runs differ, and
@@ -33,7 +33,7 @@ pub fn build(
     let disk = |(index, disk): (usize, &DiskSpec)| {
         let elevator = disk.elevator.as_deref().or(judged.as_deref()).unwrap_or(DEFAULT);
         let id = DiskId(index as u16);
-        one((id, disk), elevator, (machine, seed), around).map(|it| Throttle::around(it, id, &work.groups))
+        one((id, disk), elevator, (machine, &work.groups, seed), around).map(|it| Throttle::around(it, id, &work.groups))
     };
     let disks = spec.disks.iter().enumerate().map(disk).collect::<Result<_, _>>()?;
     Storage::new(disks, &spec.volumes).map(Some)
@@ -42,7 +42,7 @@ pub fn build(
 fn one(
     (id, disk): (DiskId, &DiskSpec),
     elevator: &str,
-    (machine, seed): (&Machine, Seed),
+    (machine, groups, seed): (&Machine, &Groups, Seed),
     around: Option<&AroundElevator>,
 ) -> Result<Box<dyn Disk>, String> {
     let seed = seed.stream("disk", u64::from(id.0));
@@ -57,9 +57,12 @@ fn one(
         seed: seed.stream("elevator", 0),
         ..QueueOptions::default()
     };
-    let around = |made| match around {
-        Some(around) => around(id, made),
-        None => made,
+    let around = |mut made: MadeElevator| {
+        made.elevator.share(groups);
+        match around {
+            Some(around) => around(id, made),
+            None => made,
+        }
     };
     by_name_around(elevator, &options, device, around).map_err(|why| format!("disk {}: {why}", disk.name))
 }

@@ -80,6 +80,8 @@ impl Bfq {
         }
         if self.sharing.is_shared(number) {
             self.sharing.leaves(submitter);
+            let of = self.sharing.user_of(number);
+            self.queue(number).of = of.unwrap_or(submitter);
         } else {
             self.sharing.moves_alone(submitter, number, group);
             self.move_to(cx, number, group);

@@ -46,7 +46,7 @@ pub fn class_and_weight(priority: IoPriority) -> (usize, u64) {
 pub struct Queue {
     /// True if its requests are synchronous.
     pub sync: bool,
-    /// The process that began it, if it is of one.
+    /// The process that began it, or another that uses it, if it is of one.
     pub of: Submitter,
     /// I/O priority of its last request.
     pub priority: IoPriority,

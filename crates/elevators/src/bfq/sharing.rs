@@ -97,6 +97,12 @@ impl Sharing {
         if is_free(&own) || self.groups[own as usize] == group { own } else { (first..).find(is_free).unwrap_or(own) }
     }
 
+    /// The first process that uses the queue.
+    pub fn user_of(&self, number: u32) -> Option<Submitter> {
+        let place = self.queues.iter().position(|queue| *queue == Some(number))?;
+        Some(Submitter(place as u32))
+    }
+
     /// True if more than one process uses the queue.
     pub fn is_shared(&self, number: u32) -> bool {
         self.sharers[number as usize] > 1
