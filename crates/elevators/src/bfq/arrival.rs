@@ -97,6 +97,8 @@ impl Bfq {
             self.expire(cx, number, Expiry::Preempted);
         }
         self.schedule.moves(number, group);
+        let queue = self.queue(number);
+        queue.moved = queue.outstanding > 0;
         self.recount(number);
     }
 

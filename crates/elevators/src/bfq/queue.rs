@@ -48,6 +48,8 @@ pub struct Queue {
     pub sync: bool,
     /// The process that began it, or another that uses it, if it is of one.
     pub of: Submitter,
+    /// The device has requests of it that came before it moved to its group.
+    pub moved: bool,
     /// I/O priority of its last request.
     pub priority: IoPriority,
     /// Waiting requests by sector.
@@ -102,6 +104,7 @@ impl Queue {
         Queue {
             sync,
             of: Submitter(0),
+            moved: false,
             priority: IoPriority::DEFAULT,
             order: Sorted::default(),
             arrivals: Fifo::default(),

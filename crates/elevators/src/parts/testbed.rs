@@ -13,7 +13,8 @@
 
 use crate::parts::verb_driver::VerbDriver;
 use goodness_core::{
-    Allocate, GroupId, Io, IoPriority, Operation, QueueFacts, RegisteredElevator, RequestId, Rng, Seed, Span, Submitter, Time,
+    Allocate, GroupId, Io, IoPriority, Operation, QueueFacts, RegisteredElevator, RequestId, Rng, Seed, Span,
+    Submitter, Time,
 };
 use std::collections::VecDeque;
 

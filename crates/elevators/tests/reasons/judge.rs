@@ -179,7 +179,11 @@ impl Judge {
             }
             IoReason::InService => {
                 let is_own = |it: &Request| it.submitter == waits.submitter && waits.counts_as_sync();
-                in_flight.any(|it| it.counts_as_sync() && !is_own(it))
+                let is_beside = |it: &Request| self.elevator != "bfq" || it.group == waits.group;
+                in_flight.any(|it| it.counts_as_sync() && !is_own(it) && is_beside(it))
+            }
+            IoReason::GroupTurn => {
+                self.elevator == "bfq" && in_flight.any(|it| it.counts_as_sync() && it.group != waits.group)
             }
             IoReason::Drains => self.elevator == "as" && !self.in_flight.is_empty(),
             IoReason::HeadMoves => matches!(self.elevator, "scan" | "cscan"),

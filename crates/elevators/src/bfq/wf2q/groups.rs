@@ -92,6 +92,17 @@ impl Schedule {
         new.class < old.class || new.class == old.class && new.weight > old.weight
     }
 
+    /// True if the class decides that `ahead` goes before `waiting`: its own, or that of the group around it which is
+    /// beside the other one's.
+    pub fn outclasses(&self, ahead: u32, waiting: u32) -> bool {
+        let [waits, goes] = match self.serving == Some(ahead) {
+            true => self.rivals(waiting, ahead),
+            false if self.are_beside(ahead, waiting) => [&self[waiting], &self[ahead]],
+            false => return false,
+        };
+        goes.class < waits.class
+    }
+
     /// True if the two queues are in one group, so that classes and turns of queues decide between them.
     pub fn are_beside(&self, one: u32, other: u32) -> bool {
         self[one].level == self[other].level
