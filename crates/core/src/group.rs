@@ -215,8 +215,8 @@ impl Groups {
         self.0.iter().any(|group| group.io_weight.is_some())
     }
 
-    /// The group to which an elevator attributes I/O of `group`: itself, or the nearest around it, where the controller
-    /// of I/O is on. A weight or limit for I/O turns it on for the group, its siblings, those around it, and theirs.
+    /// The group to which an elevator attributes I/O of `group`: itself or the nearest around it with the controller
+    /// of I/O on. A weight or limit for I/O turns it on for the group, its siblings, those around it, and theirs.
     #[must_use]
     pub fn of_io(&self, mut group: GroupId) -> GroupId {
         while group != GroupId::ROOT && !self.controls_io(group) {
@@ -225,7 +225,8 @@ impl Groups {
         group
     }
 
-    /// True if the I/O controller is on for `group`: something beside it, or within that, has a weight or limit for I/O.
+    /// True if the I/O controller is on for `group`: it, something beside it, or within these has a weight or
+    /// limit for I/O.
     fn controls_io(&self, group: GroupId) -> bool {
         let around = self[group].parent;
         let asks = |it: &&Group| it.io_weight.is_some() || it.io_max.is_some();

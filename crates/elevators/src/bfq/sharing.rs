@@ -230,7 +230,7 @@ mod tests {
         assert_eq!(sharing.is_due(at(601), Submitter(1)), None);
         assert_eq!(sharing.queue_of(Submitter(1)), Some(own));
         sharing.leaves(Submitter(2));
-        sharing.enrol(at(650), Submitter(2), (0, BE), false).0;
+        sharing.enrol(at(650), Submitter(2), (0, BE), false);
         assert_eq!(sharing.is_due(at(9_000), Submitter(2)), None);
     }
 
@@ -238,7 +238,7 @@ mod tests {
     fn a_queue_is_left_when_its_last_sharer_is_gone() {
         let mut sharing = Sharing::new(1);
         let first = sharing.enrol(at(0), Submitter(0), (0, BE), true).0;
-        sharing.enrol(at(0), Submitter(1), (0, BE), true).0;
+        sharing.enrol(at(0), Submitter(1), (0, BE), true);
         assert_eq!(sharing.leaves(Submitter(0)), None);
         assert_eq!(sharing.leaves(Submitter(1)), Some(first));
         assert_eq!(sharing.leaves(Submitter(1)), None, "it is gone already");
