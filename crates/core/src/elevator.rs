@@ -1,6 +1,7 @@
 //! The elevator: a pure state machine that decides in which order waiting requests go to a device.
 
 use crate::effort::{Effort, EffortMeter};
+use crate::group::Groups;
 use crate::io_reason::{IoReason, WhyWaits};
 use crate::registry::Typed;
 use crate::request::{HwQueue, Io, QueueFacts, RequestId, RequestTable, Submitter};
@@ -59,6 +60,12 @@ pub trait Elevator {
     /// The lock under which it works.
     fn lock(&self) -> QueueLock {
         QueueLock::OfDevice
+    }
+
+    /// Tells it the groups of the run, before the first request. It shares the device between them, if it knows how
+    /// ([`RegisteredElevator::WEIGHS_GROUPS`]).
+    fn share(&mut self, groups: &Groups) {
+        let _ = groups;
     }
 
     /// True if `io` may be merged into `request`, which waits here and is adjacent to `io`.
@@ -218,6 +225,8 @@ pub trait RegisteredElevator: Elevator + Send + Sized + 'static {
     const ABOUT: ElevatorAbout;
     /// Its tunables.
     type Settings: Tunables + Send;
+    /// True if it shares the device between groups by their weights for I/O; the others take no notice of them.
+    const WEIGHS_GROUPS: bool = false;
     /// Number of requests the layer should allow; `facts` has its default.
     fn requests(settings: &Self::Settings, facts: &QueueFacts) -> u32 {
         let _ = settings;
@@ -228,6 +237,7 @@ pub trait RegisteredElevator: Elevator + Send + Sized + 'static {
     /// Its line in the registry.
     const ENTRY: ElevatorEntry = ElevatorEntry {
         about: &Self::ABOUT,
+        weighs_groups: Self::WEIGHS_GROUPS,
         tunables: Self::Settings::spec,
         values: |typed| Self::Settings::made(typed).map(|settings| settings.values()),
         make: |facts, requests, typed, seed| {
@@ -240,6 +250,8 @@ pub trait RegisteredElevator: Elevator + Send + Sized + 'static {
 pub struct ElevatorEntry {
     /// The elevator's entry in the list.
     pub about: &'static ElevatorAbout,
+    /// True if it shares the device between groups by their weights.
+    pub weighs_groups: bool,
     /// Its tunables.
     pub tunables: fn() -> &'static [Tunable],
     /// All tunables with their values, after the typed settings.

@@ -102,6 +102,8 @@ pub struct Group {
     pub cpus: CpuSet,
     /// Limit of its block I/O (`io.max`), on each disk.
     pub io_max: Option<IoLimit>,
+    /// Weight for I/O among its siblings (`io.bfq.weight`), if it was given one.
+    pub io_weight: Option<u64>,
 }
 
 impl Group {
@@ -109,12 +111,16 @@ impl Group {
     pub const WEIGHT: u64 = 1024;
     /// Weight of an idle group.
     pub const IDLE_WEIGHT: u64 = 3;
+    /// Weight for I/O of a group that was given none.
+    pub const IO_WEIGHT: u64 = 100;
+    /// The greatest weight for I/O.
+    pub const IO_WEIGHT_MAX: u64 = 1000;
 
     /// A group of the usual weight.
     #[must_use]
     pub fn new(name: &str, parent: GroupId) -> Group {
         let (weight, cpus) = (Group::WEIGHT, CpuSet::All);
-        Group { name: name.into(), parent, weight, is_idle: false, quota: None, cpus, io_max: None }
+        Group { name: name.into(), parent, weight, is_idle: false, quota: None, cpus, io_max: None, io_weight: None }
     }
 
     /// The weight of a `cpu.weight`, which is in 1..=10000; `None` beyond that.
@@ -203,6 +209,36 @@ impl Groups {
         self.0.iter().enumerate().skip(1).map(|(index, group)| (GroupId(index as u32), group))
     }
 
+    /// True if a group has a weight for I/O.
+    #[must_use]
+    pub fn weigh_io(&self) -> bool {
+        self.0.iter().any(|group| group.io_weight.is_some())
+    }
+
+    /// The group to which an elevator attributes I/O of `group`: itself or the nearest around it with the controller
+    /// of I/O on. A weight or limit for I/O turns it on for the group, its siblings, those around it, and theirs.
+    #[must_use]
+    pub fn of_io(&self, mut group: GroupId) -> GroupId {
+        while group != GroupId::ROOT && !self.controls_io(group) {
+            group = self[group].parent;
+        }
+        group
+    }
+
+    /// True if the I/O controller is on for `group`: it, something beside it, or within these has a weight or
+    /// limit for I/O.
+    fn controls_io(&self, group: GroupId) -> bool {
+        let around = self[group].parent;
+        let asks = |it: &&Group| it.io_weight.is_some() || it.io_max.is_some();
+        self.0.iter().skip(1).filter(asks).any(|it| {
+            let mut outer = it.parent;
+            while outer != around && outer != GroupId::ROOT {
+                outer = self[outer].parent;
+            }
+            outer == around
+        })
+    }
+
     /// The CPUs that tasks of `group` may use: of its own those that the group around it may use, or all of that one's
     /// if these are none.
     #[must_use]
@@ -277,6 +313,21 @@ mod tests {
         assert_eq!(groups.confine(&of(&[5]), site), of(&[0, 1, 2]));
         assert_eq!(groups.confine(&of(&[5]), GroupId::ROOT), of(&[5]));
         assert!(groups.has_cpusets() && !Groups::default().has_cpusets());
+    }
+
+    #[test]
+    fn io_belongs_to_a_group_where_the_controller_is_on() {
+        let mut groups = Groups::default();
+        let [a, b] = ["a", "b"].map(|name| groups.add(Group::new(name, GroupId::ROOT)));
+        let [a1, a2, b1] = [a, a, b].map(|parent| groups.add(Group::new("within", parent)));
+        let all = [a, b, a1, a2, b1];
+        let of = |groups: &Groups| all.map(|group| groups.of_io(group));
+        assert_eq!(of(&groups), [GroupId::ROOT; 5], "nothing asks for it");
+        groups.edit(b).io_weight = Some(100);
+        assert_eq!(of(&groups), [a, b, a, a, b], "siblings have it, too; those within do not");
+        groups.edit(b).io_weight = None;
+        groups.edit(a1).io_max = Some(IoLimit::parse("rbps=1M").unwrap());
+        assert_eq!((of(&groups), groups.weigh_io()), ([a, b, a1, a2, b], false), "and those around");
     }
 
     #[test]

@@ -45,6 +45,8 @@ pub enum IoReason {
     QueueOrder,
     /// The queue of another process, or a shared one, is served.
     InService,
+    /// It is the turn of another group, or of processes outside the group.
+    GroupTurn,
     /// The round takes a request of each process.
     Round,
     /// It is the turn of another CPU's queue.
@@ -87,6 +89,7 @@ impl IoReason {
             IoReason::Nearer { .. } => "nearer",
             IoReason::QueueOrder => "queue_order",
             IoReason::InService => "in_service",
+            IoReason::GroupTurn => "group_turn",
             IoReason::Round => "round",
             IoReason::CpuTurn => "cpu_turn",
             IoReason::KindTurn => "kind_turn",

@@ -3,14 +3,18 @@
 //!
 //! Source: Linux 5.x, `specs/io-schedulers.md` section 9. In `bfq/`: the next queue (`wf2q.rs`), budgets (`budget.rs`),
 //! service (`service.rs`), arrivals (`arrival.rs`), device idling (`idling.rs`), weight raising (`raising.rs`), shared
-//! queues (`sharing.rs`), device speed (`rate.rs`).
+//! queues (`sharing.rs`), groups (`groups.rs`), device speed (`rate.rs`).
+//!
+//! Groups with weights for I/O share the device like queues do, at each level of the hierarchy; within a group its
+//! queues share what it gets. Without groups all queues are in the root.
 //!
 //! Inferred (general knowledge where the spec is short): which queues are shared from the start; when a queue counts as
 //! I/O-bound, and the device as queueing; the pause of soft real-time; limits on slots for writes; number of injected
 //! requests.
 //! Departures: *slow* compares rates, as the spec says; times are nanoseconds instead of jiffies, except the timeout.
-//! Left out: groups (all weights come from I/O priorities), merging of queues that read next to each other or, on
-//! seeking devices, started together, and wakers.
+//! A queue that preempts is compared by weight with the one in service where their groups part; the kernel compares the
+//! innermost groups. Left out: merging of queues that read next to each other, wakers, weights by device, and weights
+//! that change during a run.
 //!
 //! Weakness: the device idles on purpose, which costs throughput on a device with a queue or without seeks. A raised
 //! queue takes throughput from all others.
@@ -18,6 +22,7 @@
 mod arrival;
 mod budget;
 mod counts;
+mod groups;
 mod idling;
 mod queue;
 mod raising;
@@ -36,9 +41,10 @@ use crate::parts::sorted::Sectors;
 use budget::Bounds;
 use counts::{Counted, Counts, Queueing};
 use goodness_core::{
-    Allocate, Elevator, ElevatorAbout, HwQueue, Io, IoContext, IoReason, Layer, Operation, QueueFacts,
+    Allocate, Elevator, ElevatorAbout, Groups, HwQueue, Io, IoContext, IoReason, Layer, Operation, QueueFacts,
     RegisteredElevator, RequestId, Run, Seed, Side, Submitter, Time, WhyWaits,
 };
+use groups::Attribution;
 use queue::Queue;
 use raising::Burst;
 use rate::PeakRate;
@@ -74,11 +80,11 @@ pub struct Bfq {
     settings: Settings,
     times: Times,
     back: Backward,
+    groups: Attribution,
     schedule: Schedule,
     queues: Vec<Queue>,
     sectors: Sectors,
     arrivals: Arrivals,
-    /// Requests that bypass all queues.
     /// By request: its queue.
     owner: Vec<u32>,
     waiting: u32,
@@ -105,12 +111,14 @@ impl RegisteredElevator for Bfq {
         layer: Layer::MultiQueue,
     };
     type Settings = Settings;
+    const WEIGHS_GROUPS: bool = true;
 
     fn new(facts: &QueueFacts, settings: Settings, _: Seed) -> Bfq {
         Bfq {
             times: Times::new(facts, &settings),
             back: Backward { max: settings.back_seek_max.saturating_mul(2), penalty: settings.back_seek_penalty },
-            schedule: Schedule::new(),
+            groups: Attribution::default(),
+            schedule: Schedule::new(&[]),
             queues: Vec::new(),
             sectors: Sectors::default(),
             arrivals: Arrivals::default(),
@@ -119,8 +127,8 @@ impl RegisteredElevator for Bfq {
             bounds: Bounds::new(settings.max_budget),
             rate: PeakRate::new(facts),
             burst: Burst::default(),
-            sharing: Sharing::default(),
-            counts: Counts::default(),
+            sharing: Sharing::new(1),
+            counts: Counts::new(1),
             queueing: Queueing::default(),
             position: 0,
             began: Time::ZERO,
@@ -133,13 +141,20 @@ impl RegisteredElevator for Bfq {
 }
 
 impl Elevator for Bfq {
+    fn share(&mut self, groups: &Groups) {
+        assert!(self.queues.is_empty(), "groups are told before the first request");
+        let (attribution, shares) = Attribution::new(groups);
+        self.groups = attribution;
+        self.schedule = Schedule::new(&shares);
+        self.sharing = Sharing::new(self.groups.count());
+        self.counts = Counts::new(self.groups.count() as usize);
+    }
+
     fn allows_merge(&self, _: &IoContext, request: RequestId, io: &Io) -> bool {
-        let number = if io.sync {
-            self.sharing.queue_of(io.submitter)
-        } else {
-            Some(queue::number(false, io.submitter, io.priority))
-        };
-        number == Some(self.owner[request.index()])
+        let (owner, group) = (self.owner[request.index()], self.groups.of(io.group));
+        let number =
+            if io.sync { self.sharing.queue_of(io.submitter) } else { Some(queue::shared(group, io.priority)) };
+        number == Some(owner) && self.schedule.group(owner) == group
     }
 
     fn merged(&mut self, cx: &IoContext, request: RequestId, side: Side, _: u64) {
@@ -272,6 +287,7 @@ impl Bfq {
             busy: queue.busy.then(|| entity.class()),
             raised: queue.busy && raised,
             weight: counts.then_some(weight as usize / 10),
+            group: (queue.busy || queue.outstanding > 0).then_some(entity.group()),
         };
         self.counts.replace(queue.counted, new);
         queue.counted = new;

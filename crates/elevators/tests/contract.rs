@@ -10,26 +10,27 @@ mod host;
 
 use faulty::Faulty;
 use goodness_core::{ElevatorEntry, RegisteredElevator, Tunables};
-use host::{Dispatched, RandomHost, variants};
+use host::{Dispatched, Grouping, RandomHost, variants};
 
 /// Streams for each elevator and setting.
 const SEEDS: u64 = 100;
 /// Events of a stream.
 const STEPS: u32 = 400;
 
-/// Runs `check` for everything registered, with each variant of its settings and each seed.
+/// Runs `check` for everything registered, with each variant of its settings and each seed, and with groups for what
+/// weighs them.
 fn each(check: impl Fn(&Stream)) {
     assert!(!goodness_elevators::ALL.is_empty());
     for about in goodness_elevators::ALL {
         let entry = goodness_elevators::entry(about.name).expect("registered elevators are found by name");
         for settings in variants((entry.tunables)()) {
             for seed in 0..SEEDS {
-                check(&Stream {
-                    name: format!("{} {settings:?}, seed {seed}", about.name),
-                    entry,
-                    settings: settings.clone(),
-                    seed,
-                });
+                for grouping in [Grouping::Flat, Grouping::Fixed, Grouping::Moving] {
+                    if grouping == Grouping::Flat || entry.weighs_groups {
+                        let name = format!("{} {settings:?} {grouping:?}, seed {seed}", about.name);
+                        check(&Stream { name, entry, settings: settings.clone(), seed, grouping });
+                    }
+                }
             }
         }
     }
@@ -41,12 +42,13 @@ struct Stream {
     entry: &'static ElevatorEntry,
     settings: Vec<(String, String)>,
     seed: u64,
+    grouping: Grouping,
 }
 
 impl Stream {
     /// The whole stream, with a device that is busy part of the time.
     fn run(&self) -> Vec<Dispatched> {
-        let mut host = RandomHost::new(&self.name, self.entry, &self.settings, self.seed);
+        let mut host = RandomHost::new(&self.name, self.entry, (&self.settings, self.seed, self.grouping));
         for _ in 0..STEPS {
             host.step();
         }
@@ -98,7 +100,7 @@ fn every_choice_and_every_switch_is_tried() {
 /// The sentence with which `check` fails for an elevator with this fault.
 fn sentence(check: fn(&Stream), fault: &str) -> String {
     let settings = vec![("fault".to_string(), fault.to_string())];
-    let stream = Stream { name: "faulty".into(), entry: &Faulty::ENTRY, settings, seed: 1 };
+    let stream = Stream { name: "faulty".into(), entry: &Faulty::ENTRY, settings, seed: 1, grouping: Grouping::Flat };
     let failed = std::panic::catch_unwind(|| check(&stream)).expect_err("the fault is noticed");
     failed.downcast_ref::<String>().cloned().unwrap_or_default()
 }

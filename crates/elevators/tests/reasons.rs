@@ -8,7 +8,7 @@ mod judge;
 
 use goodness_core::{IoReason, Span};
 use goodness_observe::asked_elevator::AskedElevator;
-use host::{Dispatched, RandomHost, variants};
+use host::{Dispatched, Grouping, RandomHost, variants};
 use judge::{Found, Judge, Lie};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -18,14 +18,17 @@ const SEEDS: u64 = 12;
 /// Events of a stream.
 const STEPS: u32 = 400;
 
+/// Settings, seed and groups of a stream.
+type Stream<'a> = (&'a [(String, String)], u64, Grouping);
+
 const NO_LIE: Lie = |_, _, said| said;
 
 /// The stream of `seed`, whose elevator is asked, and what was found.
-fn asked(name: &'static str, settings: &[(String, String)], seed: u64, lie: Lie) -> (Vec<Dispatched>, Found) {
+fn asked(name: &'static str, stream: Stream, lie: Lie) -> (Vec<Dispatched>, Found) {
     let found = Arc::new(Mutex::new(Found::default()));
     let entry = goodness_elevators::entry(name).expect("registered elevators are found by name");
     let judge = Judge::new(name, lie, Arc::clone(&found));
-    let mut host = RandomHost::around(name, entry, (settings, seed), |made| AskedElevator::around(made, judge));
+    let mut host = RandomHost::around(name, entry, stream, |made| AskedElevator::around(made, judge));
     (0..STEPS).for_each(|_| host.step());
     host.finish();
     let found = found.lock().unwrap().clone();
@@ -33,9 +36,9 @@ fn asked(name: &'static str, settings: &[(String, String)], seed: u64, lie: Lie)
 }
 
 /// The same stream, whose elevator is not asked.
-fn unasked(name: &'static str, settings: &[(String, String)], seed: u64) -> Vec<Dispatched> {
+fn unasked(name: &'static str, stream: Stream) -> Vec<Dispatched> {
     let entry = goodness_elevators::entry(name).expect("registered elevators are found by name");
-    let mut host = RandomHost::new(name, entry, settings, seed);
+    let mut host = RandomHost::new(name, entry, stream);
     (0..STEPS).for_each(|_| host.step());
     host.finish();
     host.dispatched
@@ -48,12 +51,13 @@ fn every_elevator_tells_its_rules_and_they_agree_with_what_it_does() {
     for about in goodness_elevators::ALL {
         let entry = goodness_elevators::entry(about.name).expect("registered elevators are found by name");
         for settings in variants((entry.tunables)()) {
-            for seed in 0..SEEDS {
-                let (order, found) = asked(about.name, &settings, seed, NO_LIE);
+            let all = [Grouping::Flat, Grouping::Fixed, Grouping::Moving];
+            for stream in (0..SEEDS).flat_map(|seed| all.map(|grouping| (&*settings, seed, grouping))) {
+                let (order, found) = asked(about.name, stream, NO_LIE);
                 told.entry(about.name).or_default().extend(found.told);
-                wrong.extend(found.wrong.map(|it| format!("{} {settings:?} seed {seed}: {it}", about.name)));
-                if order != unasked(about.name, &settings, seed) {
-                    wrong.push(format!("{} {settings:?} seed {seed} decides otherwise when asked", about.name));
+                wrong.extend(found.wrong.map(|it| format!("{} {stream:?}: {it}", about.name)));
+                if order != unasked(about.name, stream) {
+                    wrong.push(format!("{} {stream:?} decides otherwise when asked", about.name));
                 }
             }
         }
@@ -68,7 +72,7 @@ fn every_elevator_tells_its_rules_and_they_agree_with_what_it_does() {
 /// The rules that each elevator tells in these streams.
 const RULES: [(&str, &[&str]); 13] = [
     ("as", &["drains", "expired", "first", "idles", "in_service", "kind_turn", "sector_order"]),
-    ("bfq", &["idles", "in_service", "injected", "io_class", "queue_order"]),
+    ("bfq", &["group_turn", "idles", "in_service", "injected", "io_class", "queue_order"]),
     ("cfq", &["idles", "in_service", "io_class", "queue_order"]),
     ("cfq-v2", &["queue_order", "round"]),
     ("cscan", &["head_moves", "sector_order"]),
@@ -87,11 +91,11 @@ const RULES: [(&str, &[&str]); 13] = [
 
 /// The wrong claim that is found in one of twenty streams, if any.
 fn found_out(elevator: &'static str, lie: Lie) -> Option<String> {
-    (0..20).find_map(|seed| asked(elevator, &[], seed, lie).1.wrong)
+    (0..20).find_map(|seed| asked(elevator, (&[], seed, Grouping::Fixed), lie).1.wrong)
 }
 
 /// An elevator, what is wrong with what it says, and how it says it.
-const LIES: [(&str, &str, Lie); 14] = [
+const LIES: [(&str, &str, Lie); 16] = [
     ("noop", "sorts by sector", |_, _, _| Some(IoReason::SectorOrder)),
     ("noop", "has batches", |_, _, _| Some(IoReason::Batch)),
     ("sstf", "takes the first", |_, _, _| Some(IoReason::First)),
@@ -131,6 +135,14 @@ const LIES: [(&str, &str, Lie); 14] = [
     }),
     ("cfq", "idles for one who waits", |cx, [_, waiting], said| match said? {
         IoReason::Idles { .. } => Some(IoReason::Idles { submitter: cx.requests[waiting?].submitter }),
+        other => Some(other),
+    }),
+    ("bfq", "takes a process of the same group for another group", |_, _, said| match said? {
+        IoReason::InService => Some(IoReason::GroupTurn),
+        other => Some(other),
+    }),
+    ("bfq", "hides that it is a group's turn", |_, _, said| match said? {
+        IoReason::GroupTurn => Some(IoReason::InService),
         other => Some(other),
     }),
 ];

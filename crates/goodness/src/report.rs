@@ -46,6 +46,7 @@ impl Runs {
         let Circumstances { input, mut details, commit, again } = circumstances;
         details.warnings.extend(self.remark.clone());
         details.warnings.extend(self.arms.iter().filter_map(|arm| arm.overdue.clone()));
+        details.warnings.extend(self.arms.iter().filter_map(unweighed));
         details.workload_notes.extend(remarks(&self.arms));
         details.workload_notes.extend(self.model_error_notes());
         let comparisons = self.compare_all();
@@ -96,6 +97,11 @@ fn settings(arm: &Arm) -> Vec<Setting> {
     let of_elevator = elevator.iter().flat_map(|elevator| elevator.values().into_iter().flatten());
     let of_elevator = of_elevator.map(|(name, value)| Setting { name: format!("elevator.{name}"), value });
     of_policy.chain(of_elevator).collect()
+}
+
+/// A warning about an elevator that ignores weights of groups.
+fn unweighed(arm: &Arm) -> Option<String> {
+    arm.first.unweighed.as_ref().map(|warning| format!("{}: {warning}", arm.contender))
 }
 
 /// Remarks of the work on the first run of each contender.

@@ -25,6 +25,8 @@ pub struct RunResult {
     pub groups: Groups,
     /// Remarks of the work.
     pub remarks: Remarked,
+    /// A warning that the elevator ignores weights of groups.
+    pub unweighed: Option<String>,
 }
 
 /// Name and number of a task, for display.

@@ -2,7 +2,7 @@
 
 use crate::spec::ElevatorSpec;
 use goodness_block::{Disk, QueueOptions, Storage, Throttle, by_name_around};
-use goodness_core::{Device, DiskId, DiskSpec, Machine, MadeElevator, Seed, Workload};
+use goodness_core::{Device, DiskId, DiskSpec, Groups, Machine, MadeElevator, Seed, Workload};
 use goodness_device::{Dilated, Recorded};
 
 /// A disk made from a trace begins with one of so many of its first service times: that makes the runs differ, and
@@ -31,18 +31,33 @@ pub fn build(
     }
     let judged = judged.map(ToString::to_string);
     let disk = |(index, disk): (usize, &DiskSpec)| {
-        let elevator = disk.elevator.as_deref().or(judged.as_deref()).unwrap_or(DEFAULT);
         let id = DiskId(index as u16);
-        one((id, disk), elevator, (machine, seed), around).map(|it| Throttle::around(it, id, &work.groups))
+        one((id, disk), name_of(disk, judged.as_deref()), (machine, &work.groups, seed), around)
+            .map(|it| Throttle::around(it, id, &work.groups))
     };
     let disks = spec.disks.iter().enumerate().map(disk).collect::<Result<_, _>>()?;
     Storage::new(disks, &spec.volumes).map(Some)
 }
 
+/// A warning about an elevator of a disk that takes no notice of the groups' weights for I/O.
+pub fn unweighed(work: &Workload, judged: Option<&ElevatorSpec>) -> Option<String> {
+    let judged = judged.map(ToString::to_string);
+    let elevators = work.storage.disks.iter().map(|disk| name_of(disk, judged.as_deref()));
+    let entries = elevators.filter_map(|name| goodness_elevators::parse(name).ok()).map(|(entry, _)| entry);
+    let deaf = entries.filter(|entry| !entry.weighs_groups).map(|entry| entry.about.name).next()?;
+    let sentence = format!("{deaf} takes no notice of io_weight, so the groups' weights change nothing; bfq does");
+    work.groups.weigh_io().then_some(sentence)
+}
+
+/// The elevator of a disk, as typed.
+fn name_of<'a>(disk: &'a DiskSpec, judged: Option<&'a str>) -> &'a str {
+    disk.elevator.as_deref().or(judged).unwrap_or(DEFAULT)
+}
+
 fn one(
     (id, disk): (DiskId, &DiskSpec),
     elevator: &str,
-    (machine, seed): (&Machine, Seed),
+    (machine, groups, seed): (&Machine, &Groups, Seed),
     around: Option<&AroundElevator>,
 ) -> Result<Box<dyn Disk>, String> {
     let seed = seed.stream("disk", u64::from(id.0));
@@ -58,9 +73,12 @@ fn one(
         wbt_lat: disk.wbt_lat,
         ..QueueOptions::default()
     };
-    let around = |made| match around {
-        Some(around) => around(id, made),
-        None => made,
+    let around = |mut made: MadeElevator| {
+        made.elevator.share(groups);
+        match around {
+            Some(around) => around(id, made),
+            None => made,
+        }
     };
     by_name_around(elevator, &options, device, around).map_err(|why| format!("disk {}: {why}", disk.name))
 }
@@ -73,4 +91,25 @@ fn device(disk: &DiskSpec, seed: Seed) -> Result<Box<dyn Device>, String> {
             Ok(Box::new(all.sharing(sample.speeds.clone())?.lagging(sample.lags.clone()).in_order(BEGIN)))
         }
     }
+}
+
+#[test]
+fn an_elevator_that_ignores_weights_is_named_where_there_are_some() {
+    let mut work = Workload::default();
+    let disk = |elevator: Option<&str>| DiskSpec {
+        name: "sda".into(),
+        device: "null".into(),
+        sample: None,
+        elevator: elevator.map(str::to_string),
+        service: DiskSpec::AS_MODELLED,
+    };
+    let warned = |work: &Workload, judged: &str| unweighed(work, ElevatorSpec::parse(judged).ok().as_ref()).is_some();
+    work.storage.disks = vec![disk(None)];
+    assert!(!warned(&work, "mq-deadline"), "nothing weighs");
+    let group = goodness_core::Group { io_weight: Some(100), ..goodness_core::Group::new("g", Default::default()) };
+    work.groups.add(group);
+    assert_eq!(["mq-deadline", "bfq:low_latency=off"].map(|judged| warned(&work, judged)), [true, false]);
+    assert!(unweighed(&work, None).is_some_and(|it| it.starts_with("none takes")), "the default");
+    work.storage.disks.push(disk(Some("cfq")));
+    assert!(warned(&work, "bfq"), "the elevator that a disk has");
 }

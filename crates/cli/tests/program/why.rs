@@ -46,6 +46,21 @@ fn a_limit_on_the_io_of_a_group_is_named_where_there_is_one() {
 }
 
 #[test]
+fn the_turn_of_another_group_is_named_where_groups_have_weights() {
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/13-io-weights.toml");
+    let here = folder();
+    let flat = here.path().join("flat.toml");
+    let text = std::fs::read_to_string(example).expect("the example is there").replace("io_weight", "cpu_weight");
+    std::fs::write(&flat, text).expect("a folder of its own");
+    let flat = flat.to_str().expect("a path in UTF-8");
+    for (file, names_groups) in [(example, true), (flat, false)] {
+        let answer = said(&["why", file, "--judge", "small-*", "--of", "io", "--no-check"]);
+        let words = answer.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(words.contains("the turn of another group"), names_groups, "{answer}");
+    }
+}
+
+#[test]
 fn a_recording_is_explained_as_it_is_within_a_terminal() {
     let answer = said(&["why", "apache-ab-c24-1cpu"]);
     assert!(answer.lines().all(|line| line.chars().count() <= 80), "{answer}");

@@ -6,7 +6,7 @@ use super::raising::{self, Raise, Signs};
 use super::wf2q::Return;
 use super::{Bfq, NO_QUEUE};
 use crate::parts::nearest_request;
-use goodness_core::{Effort, IoContext, Request, RequestId, Span};
+use goodness_core::{Effort, IoContext, Request, RequestId, Span, Submitter};
 
 /// A request smaller than this may still grow while its queue is waited for.
 const SMALL: u32 = 32;
@@ -39,27 +39,67 @@ impl Bfq {
     /// The queue of a request; a new one for a new process, or one that reuses the number of an exited process.
     fn enrol(&mut self, cx: &IoContext, what: &Request) -> u32 {
         self.reconsider(cx, what);
-        let number = if what.sync {
+        let group = self.groups.of(what.group);
+        let (number, begins) = if what.sync {
+            self.regroup(cx, what.submitter, group);
             let may_share = self.settings.stable_merge && !self.rate.is_rotational() && self.queueing.is_queueing();
-            self.sharing.enrol(cx.now, what.submitter, what.priority, may_share)
+            self.sharing.enrol(cx.now, what.submitter, (group, what.priority), may_share)
         } else {
-            queue::number(false, what.submitter, what.priority)
+            (queue::shared(group, what.priority), false)
         };
         assert_ne!(number, NO_QUEUE, "submitters are numbered densely");
-        while self.queues.len() <= number as usize {
-            let sync = self.queues.len() as u32 >= queue::SHARED;
-            self.queues.push(Queue::new(sync, cx.now, self.bounds.first()));
-        }
-        self.schedule.reserve(self.queues.len());
+        self.make_room(cx, number);
         let first = self.bounds.first();
         let queue = self.queue(number);
         if queue.exited && !queue.busy && queue.outstanding == 0 {
             *queue = Queue::new(queue.sync, cx.now, first);
         }
+        if begins {
+            queue.of = what.submitter;
+        }
         queue.exited = false;
         queue.priority = what.priority;
+        self.move_to(cx, number, group);
         self.weigh(number);
         number
+    }
+
+    fn make_room(&mut self, cx: &IoContext, number: u32) {
+        while self.queues.len() <= number as usize {
+            let sync = self.queues.len() >= self.groups.shared_queues() as usize;
+            self.queues.push(Queue::new(sync, cx.now, self.bounds.first()));
+        }
+        self.schedule.reserve(self.queues.len());
+    }
+
+    /// A process that has moved to another group takes its queue along, or leaves the one that it shares.
+    fn regroup(&mut self, cx: &IoContext, submitter: Submitter, group: u32) {
+        let Some(number) = self.sharing.queue_of(submitter) else { return };
+        if self.schedule.group(number) == group {
+            return;
+        }
+        if self.sharing.is_shared(number) {
+            self.sharing.leaves(submitter);
+            let of = self.sharing.user_of(number);
+            self.queue(number).of = of.unwrap_or(submitter);
+        } else {
+            self.sharing.moves_alone(submitter, number, group);
+            self.move_to(cx, number, group);
+        }
+    }
+
+    /// Moves a queue with its requests to `group`, if it is in another.
+    fn move_to(&mut self, cx: &IoContext, number: u32, group: u32) {
+        if self.schedule.group(number) == group {
+            return;
+        }
+        if self.schedule.serving() == Some(number) {
+            self.expire(cx, number, Expiry::Preempted);
+        }
+        self.schedule.moves(number, group);
+        let queue = self.queue(number);
+        queue.moved = queue.outstanding > 0;
+        self.recount(number);
     }
 
     /// Lets a process that started together with another join its queue, after a while, on a device that seeks or has
@@ -70,7 +110,7 @@ impl Bfq {
             return;
         }
         let Some((own, first)) = self.sharing.is_due(cx.now, what.submitter) else { return };
-        if self.idling_helps_throughput(own) {
+        if self.idling_helps_throughput(own) || !self.schedule.are_beside(own, first) {
             return;
         }
         self.pass_raise(cx, own, first);
@@ -184,7 +224,8 @@ impl Bfq {
         if !queue.sync {
             return;
         }
-        for member in self.burst.begins(cx.now, number) {
+        let group = self.schedule.group(number);
+        for member in self.burst.begins(cx.now, number, group) {
             self.queues[*member as usize].in_burst = true;
         }
     }
@@ -218,9 +259,7 @@ impl Bfq {
         let Some(serving) = self.schedule.serving() else { return };
         let (new, old) = (&self.queues[number as usize], &self.queues[serving as usize]);
         let fills_hole = goes_on && new.raise.factor() >= old.raise.factor();
-        let (mine, theirs) = (&self.schedule[number], &self.schedule[serving]);
-        let weighs_more =
-            mine.class() < theirs.class() || mine.class() == theirs.class() && mine.weight() > theirs.weight();
+        let weighs_more = self.schedule.outweighs(number, serving);
         let matters = (fills_hole || weighs_more) && self.schedule.precedes(number, serving);
         if matters || !self.better_to_idle(cx, serving) {
             self.expire(cx, serving, Expiry::Preempted);

@@ -1,4 +1,4 @@
-//! One queue: the synchronous requests of a process, or all asynchronous ones of one priority.
+//! One queue: the synchronous requests of a process, or all asynchronous ones of one priority in a group.
 
 use super::raising::Raise;
 use crate::parts::fifo::Fifo;
@@ -8,7 +8,7 @@ use goodness_core::{IoClass, IoPriority, RequestId, Span, Submitter, Time};
 
 /// Levels of a class.
 const LEVELS: u32 = 8;
-/// Number of asynchronous queues: eight each in two classes, one in the idle class.
+/// Number of asynchronous queues of a group: eight each in two classes, one in the idle class.
 pub const SHARED: u32 = 2 * LEVELS + 1;
 /// A queue counts as seeky if this many of its last 32 requests were seeks.
 const SEEKS: u32 = 19;
@@ -20,15 +20,15 @@ const IN_TIME: u32 = 120;
 /// Weight used for raising an asynchronous queue.
 pub const DEFAULT_WEIGHT: u64 = 40;
 
-/// Number of the queue of a request.
-pub fn number(sync: bool, submitter: Submitter, priority: IoPriority) -> u32 {
+/// Number of the queue of asynchronous requests of a group.
+pub fn shared(group: u32, priority: IoPriority) -> u32 {
     let level = u32::from(priority.level).min(LEVELS - 1);
-    match (sync, priority.class) {
-        (true, _) => SHARED + submitter.0,
-        (false, IoClass::RealTime) => level,
-        (false, IoClass::BestEffort) => LEVELS + level,
-        (false, IoClass::Idle) => 2 * LEVELS,
-    }
+    let place = match priority.class {
+        IoClass::RealTime => level,
+        IoClass::BestEffort => LEVELS + level,
+        IoClass::Idle => 2 * LEVELS,
+    };
+    SHARED * group + place
 }
 
 /// Class and weight of a priority.
@@ -46,6 +46,10 @@ pub fn class_and_weight(priority: IoPriority) -> (usize, u64) {
 pub struct Queue {
     /// True if its requests are synchronous.
     pub sync: bool,
+    /// The process that began it, or another that uses it, if it is of one.
+    pub of: Submitter,
+    /// The device has requests of it that came before it moved to its group.
+    pub moved: bool,
     /// I/O priority of its last request.
     pub priority: IoPriority,
     /// Waiting requests by sector.
@@ -99,6 +103,8 @@ impl Queue {
     pub fn new(sync: bool, now: Time, max_budget: u64) -> Queue {
         Queue {
             sync,
+            of: Submitter(0),
+            moved: false,
             priority: IoPriority::DEFAULT,
             order: Sorted::default(),
             arrivals: Fifo::default(),
@@ -205,10 +211,11 @@ mod tests {
     fn requests_nobody_waits_for_share_a_queue_by_priority() {
         let be = IoPriority::DEFAULT;
         let idle = |level| IoPriority { class: IoClass::Idle, level };
-        assert_eq!(number(false, Submitter(1), be), number(false, Submitter(2), be));
-        assert_ne!(number(false, Submitter(1), be), number(false, Submitter(1), IoPriority { level: 5, ..be }));
-        assert_eq!(number(false, Submitter(1), idle(0)), number(false, Submitter(1), idle(7)));
-        assert_eq!(number(true, Submitter(0), be), SHARED);
+        assert_ne!(shared(0, be), shared(0, IoPriority { level: 5, ..be }));
+        assert_eq!(shared(0, idle(0)), shared(0, idle(7)));
+        let all = [IoClass::RealTime, IoClass::BestEffort, IoClass::Idle];
+        let of = |group| (0..8).flat_map(move |level| all.map(|class| shared(group, IoPriority { class, level })));
+        assert_eq!([of(0).max(), of(1).min()], [Some(SHARED - 1), Some(SHARED)], "groups share none");
     }
 
     #[test]

@@ -211,6 +211,8 @@ pub struct Burst {
     members: [u32; Burst::LARGE],
     size: usize,
     last: Option<Time>,
+    /// The group of all of them.
+    group: u32,
 }
 
 impl Burst {
@@ -219,10 +221,10 @@ impl Burst {
     /// The longest gap within a burst.
     const GAP: Span = Span::from_ms(180);
 
-    /// A new queue has its first request. Returns the queues now known to belong to a large burst.
-    pub fn begins(&mut self, now: Time, queue: u32) -> &[u32] {
-        let goes_on = self.last.is_some_and(|last| now.since(last) <= Burst::GAP);
-        self.last = Some(now);
+    /// A new queue of `group` has its first request. Returns the queues now known to belong to a large burst.
+    pub fn begins(&mut self, now: Time, queue: u32, group: u32) -> &[u32] {
+        let goes_on = self.group == group && self.last.is_some_and(|last| now.since(last) <= Burst::GAP);
+        (self.last, self.group) = (Some(now), group);
         if !goes_on {
             self.size = 0;
         }
@@ -310,11 +312,12 @@ mod tests {
     fn eight_queues_that_begin_within_180_ms_of_each_other_are_a_large_burst() {
         let mut burst = Burst::default();
         for queue in 0..7 {
-            assert_eq!(burst.begins(ms(180 * u64::from(queue)), queue), []);
+            assert_eq!(burst.begins(ms(180 * u64::from(queue)), queue, 0), []);
         }
-        assert_eq!(burst.begins(ms(1260), 7), [0, 1, 2, 3, 4, 5, 6, 7]);
-        assert_eq!(burst.begins(ms(1270), 8), [8]);
-        assert_eq!(burst.begins(ms(1451), 9), []);
+        assert_eq!(burst.begins(ms(1260), 7, 0), [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(burst.begins(ms(1270), 8, 0), [8]);
+        assert_eq!(burst.begins(ms(1271), 9, 1), [], "another group's");
+        assert_eq!(burst.begins(ms(1452), 9, 1), []);
     }
 
     #[test]

@@ -104,7 +104,9 @@ impl Bfq {
             self.bounds.learn(self.rate.sectors_in(self.times.timeout));
         }
         self.position = what.end();
-        self.queue(number).outstanding += 1;
+        let moved = self.has_moved(cx, request, number);
+        let queue = self.queue(number);
+        (queue.outstanding, queue.moved) = (queue.outstanding + 1, queue.moved || moved);
         self.take_off(cx, number, request);
         self.check_raise(cx, number);
         self.settle(cx, number);
@@ -250,6 +252,7 @@ impl Bfq {
         let queue = self.queue(number);
         queue.outstanding -= 1;
         queue.completed = Some(cx.now);
+        queue.moved &= queue.outstanding > 0;
         if queue.outstanding == 0 && !queue.busy {
             queue.emptied = Some(cx.now);
         }

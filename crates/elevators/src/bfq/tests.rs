@@ -1,3 +1,4 @@
+mod groups;
 mod shares;
 
 use super::budget::Expiry;

@@ -3,6 +3,18 @@
 //! Service is measured in sectors. Each class has a virtual time, which advances by service over the sum of weights. In
 //! it, a queue has a start S and a finish F = S + budget / weight. Among eligible queues (S not after the virtual
 //! time), the one with the smallest F is next. Classes have strict priority, except for a thin share of the idle class.
+//!
+//! ```text
+//! level of the root ── queue, queue, group ──┐       a group is served as the queue that is next in it, and is charged
+//!                                            └─ level of the group ── queue, group ── …        for that one's service
+//! ```
+//!
+//! A group has classes and virtual times of its own, its *level*, and is in that of the group around it as a queue is:
+//! with its weight, as best effort, and a budget that is that of its next queue.
+
+mod groups;
+#[cfg(test)]
+mod tests;
 
 use goodness_core::{Span, Time};
 use goodness_queues::{Nodes, Tree};
@@ -12,6 +24,8 @@ const SECTOR: u64 = 1 << 22;
 /// Classes: real-time, best-effort, idle.
 pub const CLASSES: usize = 3;
 const IDLE: usize = CLASSES - 1;
+/// Every group is best effort among those beside it.
+const GROUP_CLASS: usize = 1;
 /// The idle class is served after so long without.
 const IDLE_UNSERVED: Span = Span::from_ms(200);
 
@@ -33,12 +47,14 @@ enum Place {
     Serving,
 }
 
-/// Virtual times of one queue.
+/// Virtual times of one queue or group.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Entity {
     place: Place,
     start: u64,
     finish: u64,
+    /// The level it is in.
+    level: u32,
     class: usize,
     weight: u64,
     /// Class and weight from the next activation on.
@@ -56,8 +72,14 @@ impl Entity {
     }
 
     /// Its weight now.
+    #[cfg(test)]
     pub fn weight(&self) -> u64 {
         self.weight
+    }
+
+    /// The group it is in.
+    pub fn group(&self) -> u32 {
+        self.level
     }
 
     /// Its class now.
@@ -79,6 +101,15 @@ pub enum Return {
     },
 }
 
+/// Weight of a group, and the number of the one around it; 0 is the root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// Weight among the queues and groups beside it.
+    pub weight: u64,
+    /// The group around it, which comes before it.
+    pub parent: u32,
+}
+
 /// State of one class.
 #[derive(Clone, Copy, Debug, Default)]
 struct Class {
@@ -89,52 +120,99 @@ struct Class {
     weights: u64,
 }
 
+/// The queues of one group and the groups within it.
+#[derive(Clone, Debug, Default)]
+struct Level {
+    classes: [Class; CLASSES],
+    /// The entity in service.
+    serving: Option<u32>,
+    idle_class_served: Time,
+}
+
 /// All queues of a device.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     nodes: Nodes<1>,
-    classes: [Class; CLASSES],
+    /// By group; the root comes first.
+    levels: Vec<Level>,
+    /// Those of the groups without the root, then those of the queues.
     entities: Vec<Entity>,
     serving: Option<u32>,
-    idle_class_served: Time,
 }
 
 impl std::ops::Index<u32> for Schedule {
     type Output = Entity;
     fn index(&self, queue: u32) -> &Entity {
-        &self.entities[queue as usize]
+        &self.entities[self.entity_of(queue) as usize]
     }
 }
 
 impl std::ops::IndexMut<u32> for Schedule {
     fn index_mut(&mut self, queue: u32) -> &mut Entity {
-        &mut self.entities[queue as usize]
+        let entity = self.entity_of(queue);
+        self.at(entity)
     }
 }
 
 impl Schedule {
-    /// A schedule without queues.
-    pub fn new() -> Schedule {
+    /// A schedule without queues, of the root and these groups.
+    pub fn new(groups: &[Share]) -> Schedule {
+        let entity = |group: &Share| Entity {
+            level: group.parent,
+            class: GROUP_CLASS,
+            weight: group.weight,
+            wanted: (GROUP_CLASS, group.weight),
+            ..Entity::default()
+        };
+        let mut nodes = Nodes::default();
+        nodes.reserve(groups.len());
         Schedule {
-            nodes: Nodes::default(),
-            classes: Default::default(),
-            entities: Vec::new(),
+            nodes,
+            levels: vec![Level::default(); 1 + groups.len()],
+            entities: groups.iter().map(entity).collect(),
             serving: None,
-            idle_class_served: Time::ZERO,
         }
     }
 
     /// Makes room for queues `0..count`.
     pub fn reserve(&mut self, count: usize) {
+        let count = count + self.groups() as usize;
         self.nodes.reserve(count);
         if self.entities.len() < count {
             self.entities.resize(count, Entity::default());
         }
     }
 
+    /// Groups without the root.
+    fn groups(&self) -> u32 {
+        self.levels.len() as u32 - 1
+    }
+
+    fn entity_of(&self, queue: u32) -> u32 {
+        queue + self.groups()
+    }
+
+    /// The queue of an entity; `None` for a group.
+    fn queue_of(&self, entity: u32) -> Option<u32> {
+        entity.checked_sub(self.groups())
+    }
+
+    fn at(&mut self, entity: u32) -> &mut Entity {
+        &mut self.entities[entity as usize]
+    }
+
+    fn class(&mut self, level: u32, class: usize) -> &mut Class {
+        &mut self.levels[level as usize].classes[class]
+    }
+
     /// The queue that is being served.
     pub fn serving(&self) -> Option<u32> {
         self.serving
+    }
+
+    /// The group that a queue is in.
+    pub fn group(&self, queue: u32) -> u32 {
+        self[queue].group()
     }
 
     /// Class and weight of a queue from its next activation on.
@@ -144,131 +222,182 @@ impl Schedule {
 
     /// Applies the queue's new class and weight. The queue must be idle or in service.
     pub fn apply(&mut self, queue: u32) {
-        let Entity { place, class, weight, wanted, .. } = self[queue];
+        self.apply_to(self.entity_of(queue));
+    }
+
+    fn apply_to(&mut self, entity: u32) {
+        let Entity { place, level, class, weight, wanted, .. } = self.entities[entity as usize];
         if (class, weight) == wanted {
             return;
         }
         if place != Place::Out {
-            self.classes[class].weights -= weight;
-            self.classes[wanted.0].weights += wanted.1;
+            self.class(level, class).weights -= weight;
+            self.class(level, wanted.0).weights += wanted.1;
         }
-        let now = self.classes[wanted.0].now;
-        let entity = &mut self[queue];
-        (entity.class, entity.weight) = wanted;
+        let now = self.class(level, wanted.0).now;
+        let it = self.at(entity);
+        (it.class, it.weight) = wanted;
         if class != wanted.0 {
             // Virtual times of two classes have nothing in common.
-            (entity.start, entity.finish) = (now, now);
+            (it.start, it.finish) = (now, now);
         }
     }
 
     /// A queue that had no requests and is not being served has one now. Its budget is set.
     pub fn activate(&mut self, queue: u32, how: Return) {
-        let Entity { place, finish, class, .. } = self[queue];
-        let now = self.classes[class].now;
+        self.activate_one(self.entity_of(queue), how);
+        // Only a queue is raised.
+        let how = if how == Return::Late { how } else { Return::InTime { raised: 1 } };
+        self.follow(self[queue].level, how);
+    }
+
+    fn activate_one(&mut self, entity: u32, how: Return) {
+        let Entity { place, finish, level, class, weight, .. } = self.entities[entity as usize];
+        let now = self.class(level, class).now;
         let earliest = if how == Return::Late { now } else { now.min(finish) };
         let start = if place == Place::Idle {
-            self.classes[class].idle.remove(&mut self.nodes, queue);
+            self.levels[level as usize].classes[class].idle.remove(&mut self.nodes, entity);
             earliest.max(finish)
         } else {
-            assert_eq!(place, Place::Out, "queue {queue} is activated once");
-            self.classes[class].weights += self[queue].weight;
+            assert_eq!(place, Place::Out, "entity {entity} is activated once");
+            self.class(level, class).weights += weight;
             earliest
         };
-        let entity = &mut self[queue];
-        (entity.start, entity.place) = (start, Place::Active);
-        self.enter(queue, how);
+        let it = self.at(entity);
+        (it.start, it.place) = (start, Place::Active);
+        self.enter(entity, how);
     }
 
     /// Adds an active queue to the tree of its class by its start and budget.
-    fn enter(&mut self, queue: u32, how: Return) {
-        self.apply(queue);
-        let now = self.classes[self[queue].class].now;
-        let entity = &mut self[queue];
-        entity.finish = entity.start + virtual_span(entity.budget, entity.weight);
+    fn enter(&mut self, entity: u32, how: Return) {
+        self.apply_to(entity);
+        let Entity { level, class, .. } = self.entities[entity as usize];
+        let now = self.class(level, class).now;
+        let it = self.at(entity);
+        it.finish = it.start + virtual_span(it.budget, it.weight);
         if let Return::InTime { raised } = how
-            && entity.finish < now
+            && it.finish < now
         {
             // Who often comes back in time could fall far behind the virtual time, and would then have the device
             // alone.
-            let push = (now - entity.finish) / raised.max(1);
-            entity.start += push;
-            entity.finish += push;
+            let push = (now - it.finish) / raised.max(1);
+            it.start += push;
+            it.finish += push;
         }
-        let Entity { start, finish, class, .. } = *entity;
-        self.classes[class].active.insert(&mut self.nodes, queue, finish as i64, [start as i64]);
+        let (start, finish) = (it.start, it.finish);
+        let active = &mut self.levels[level as usize].classes[class].active;
+        active.insert(&mut self.nodes, entity, finish as i64, [start as i64]);
     }
 
     /// Requeues an active or serving queue that has more requests; its next budget is set.
     pub fn requeue(&mut self, queue: u32) {
-        let Entity { place, class, .. } = self[queue];
-        if place == Place::Serving {
-            self.settle(queue);
-            self.serving = None;
-            self[queue].service = 0;
-        } else {
-            assert_eq!(place, Place::Active, "queue {queue} has requests");
-            self.classes[class].active.remove(&mut self.nodes, queue);
+        self.requeue_one(self.entity_of(queue));
+        self.follow_service(queue);
+    }
+
+    fn requeue_one(&mut self, entity: u32) {
+        self.take_out(entity, true);
+        self.at(entity).place = Place::Active;
+        self.enter(entity, Return::Late);
+    }
+
+    /// Ends the service of an entity, or takes it out of the tree of active ones. What one in service has used counts,
+    /// if it `stays`.
+    fn take_out(&mut self, entity: u32, stays: bool) {
+        let Entity { place, level, class, .. } = self.entities[entity as usize];
+        if place != Place::Serving {
+            assert_eq!(place, Place::Active, "entity {entity} has requests");
+            self.levels[level as usize].classes[class].active.remove(&mut self.nodes, entity);
+            return;
         }
-        self[queue].place = Place::Active;
-        self.enter(queue, Return::Late);
+        self.levels[level as usize].serving = None;
+        if stays {
+            self.settle(entity);
+            self.at(entity).service = 0;
+        }
     }
 
     /// Advances the start of a served queue by its service.
-    fn settle(&mut self, queue: u32) {
-        let entity = &mut self[queue];
-        entity.finish = entity.start + virtual_span(entity.service, entity.weight);
-        entity.start = entity.finish;
+    fn settle(&mut self, entity: u32) {
+        let it = self.at(entity);
+        it.finish = it.start + virtual_span(it.service, it.weight);
+        it.start = it.finish;
     }
 
     /// Deactivates a queue without further requests. It keeps its finish until the virtual time passes it, so that
     /// leaving gains nothing.
     pub fn deactivate(&mut self, queue: u32) {
-        let Entity { place, class, .. } = self[queue];
-        if place == Place::Serving {
-            self.serving = None;
-        } else {
-            assert_eq!(place, Place::Active, "queue {queue} has requests");
-            self.classes[class].active.remove(&mut self.nodes, queue);
-        }
+        self.deactivate_one(self.entity_of(queue));
+        self.follow_service(queue);
+    }
+
+    fn deactivate_one(&mut self, entity: u32) {
+        self.take_out(entity, false);
         // A queue not in service may also have used budget, while another one was waited for.
-        self.settle(queue);
-        let finish = self[queue].finish;
-        if finish > self.classes[class].now {
-            self.classes[class].idle.insert(&mut self.nodes, queue, finish as i64, [0]);
-            self[queue].place = Place::Idle;
+        self.settle(entity);
+        let Entity { finish, level, class, .. } = self.entities[entity as usize];
+        if finish > self.class(level, class).now {
+            self.levels[level as usize].classes[class].idle.insert(&mut self.nodes, entity, finish as i64, [0]);
+            self.at(entity).place = Place::Idle;
         } else {
-            self.forget(queue);
+            self.forget(entity);
         }
     }
 
-    fn forget(&mut self, queue: u32) {
-        let Entity { class, weight, .. } = self[queue];
-        self.classes[class].weights -= weight;
-        self[queue].place = Place::Out;
+    fn forget(&mut self, entity: u32) {
+        let Entity { level, class, weight, .. } = self.entities[entity as usize];
+        self.class(level, class).weights -= weight;
+        self.at(entity).place = Place::Out;
     }
 
-    /// The queue used `sectors` of its budget.
+    /// Moves a queue that is not in service to another group, where it gains and loses nothing.
+    pub fn moves(&mut self, queue: u32, group: u32) {
+        assert_ne!(self.serving, Some(queue), "its service has ended");
+        let was_active = self[queue].place == Place::Active;
+        if was_active {
+            self.deactivate(queue);
+        }
+        let entity = self.entity_of(queue);
+        let Entity { place, level, class, .. } = self.entities[entity as usize];
+        if place == Place::Idle {
+            self.levels[level as usize].classes[class].idle.remove(&mut self.nodes, entity);
+            self.forget(entity);
+        }
+        self.at(entity).level = group;
+        if was_active {
+            self.at(entity).service = 0;
+            self.activate(queue, Return::Late);
+        }
+    }
+
+    /// The queue used `sectors` of its budget, and so did the groups that it is in.
     pub fn served(&mut self, queue: u32, sectors: u64) {
-        let entity = &mut self[queue];
-        entity.service += sectors;
-        let class = entity.class;
-        let weights = self.classes[class].weights;
-        self.classes[class].now += virtual_span(sectors, weights);
-        self.forget_past(class);
+        let mut entity = self.entity_of(queue);
+        loop {
+            let it = self.at(entity);
+            it.service += sectors;
+            let (level, class) = (it.level, it.class);
+            let weights = self.class(level, class).weights;
+            self.class(level, class).now += virtual_span(sectors, weights);
+            self.forget_past(level, class);
+            let Some(group) = level.checked_sub(1) else { return };
+            entity = group;
+        }
     }
 
     /// Removes idle queues whose finish the virtual time has passed.
-    fn forget_past(&mut self, class: usize) {
-        if self.classes[class].active.is_empty() && self.serving.is_none_or(|queue| self[queue].class != class) {
-            let Class { idle, now, .. } = self.classes[class];
-            let last = idle.last().map_or(0, |queue| self[queue].finish);
-            self.classes[class].now = now.max(last);
+    fn forget_past(&mut self, level: u32, class: usize) {
+        let Level { classes, serving, .. } = &self.levels[level as usize];
+        let Class { active, idle, now, .. } = classes[class];
+        if active.is_empty() && serving.is_none_or(|entity| self.entities[entity as usize].class != class) {
+            let last = idle.last().map_or(0, |entity| self.entities[entity as usize].finish);
+            self.class(level, class).now = now.max(last);
         }
-        while let Some(first) = self.classes[class].idle.first() {
-            if self[first].finish > self.classes[class].now {
+        while let Some(first) = self.class(level, class).idle.first() {
+            if self.entities[first as usize].finish > self.class(level, class).now {
                 return;
             }
-            self.classes[class].idle.remove(&mut self.nodes, first);
+            self.levels[level as usize].classes[class].idle.remove(&mut self.nodes, first);
             self.forget(first);
         }
     }
@@ -276,27 +405,46 @@ impl Schedule {
     /// Starts service of the next queue.
     pub fn serve_next(&mut self, now: Time) -> Option<u32> {
         assert!(self.serving.is_none(), "one queue is served at a time");
-        let class = self.next_class(now)?;
-        let Class { active, now: at, .. } = self.classes[class];
-        let earliest = active.least(&self.nodes, 0).expect("the class has a queue");
-        // If no queue has started, the virtual time jumps to the first start.
-        let at = at.max(earliest as u64);
-        self.classes[class].now = at;
-        let queue = active.first_where(&self.nodes, 0, |start| start <= at as i64).0.expect("somebody has started");
-        self.classes[class].active.remove(&mut self.nodes, queue);
-        self[queue].place = Place::Serving;
-        self.serving = Some(queue);
-        self.forget_past(class);
-        Some(queue)
+        let mut level = 0;
+        while self.serving.is_none() {
+            let next = self.serve_in(level, now)?;
+            self.serving = self.queue_of(next);
+            level = next + 1;
+        }
+        self.serving
     }
 
-    /// True if the active `queue` would have been chosen before the one in service.
-    pub fn precedes(&self, queue: u32, serving: u32) -> bool {
-        let (new, old) = (&self[queue], &self[serving]);
-        new.class < old.class
-            || new.class == old.class && new.start <= self.classes[new.class].now && new.finish < old.finish
+    /// Starts service of the next queue or group of `level`.
+    fn serve_in(&mut self, level: u32, now: Time) -> Option<u32> {
+        let class = self.levels[level as usize].next_class(now)?;
+        let (at, next) = self.levels[level as usize].classes[class].next(&self.nodes);
+        let it = &mut self.levels[level as usize];
+        it.classes[class].now = at;
+        it.classes[class].active.remove(&mut self.nodes, next);
+        it.serving = Some(next);
+        self.at(next).place = Place::Serving;
+        self.forget_past(level, class);
+        Some(next)
     }
 
+    /// Active queues in the order of their finishes, urgent classes first, those of the root before those of groups.
+    pub fn active(&self) -> impl Iterator<Item = u32> + '_ {
+        let classes = self.levels.iter().flat_map(|level| &level.classes);
+        classes.flat_map(|class| class.active.iter(&self.nodes)).filter_map(|entity| self.queue_of(entity))
+    }
+}
+
+impl Class {
+    /// The virtual time at which the next entity is chosen, and that one. If nobody has started, the time jumps to the
+    /// first start.
+    fn next(&self, nodes: &Nodes<1>) -> (u64, u32) {
+        let earliest = self.active.least(nodes, 0).expect("the class has a queue");
+        let at = self.now.max(earliest as u64);
+        (at, self.active.first_where(nodes, 0, |start| start <= at as i64).0.expect("somebody has started"))
+    }
+}
+
+impl Level {
     fn next_class(&mut self, now: Time) -> Option<usize> {
         if now.since(self.idle_class_served) > IDLE_UNSERVED {
             self.idle_class_served = now;
@@ -309,114 +457,5 @@ impl Schedule {
             self.idle_class_served = now;
         }
         Some(class)
-    }
-
-    /// Active queues in the order of their finishes, urgent classes first.
-    pub fn active(&self) -> impl Iterator<Item = u32> + '_ {
-        self.classes.iter().flat_map(|class| class.active.iter(&self.nodes))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Queues of best effort with these weights and a budget of 100 sectors each, all active.
-    fn filled(weights: &[u64]) -> Schedule {
-        let mut schedule = Schedule::new();
-        schedule.reserve(weights.len());
-        for (queue, weight) in (0..).zip(weights) {
-            schedule.want(queue, 1, *weight);
-            schedule.apply(queue);
-            schedule[queue].budget = 100;
-            schedule.activate(queue, Return::Late);
-        }
-        schedule
-    }
-
-    /// Serves the next queue for its whole budget.
-    fn turn(schedule: &mut Schedule) -> u32 {
-        let queue = schedule.serve_next(Time::ZERO).expect("somebody is active");
-        schedule.served(queue, 100);
-        schedule.requeue(queue);
-        queue
-    }
-
-    #[test]
-    fn queues_with_requests_are_served_in_proportion_to_their_weights_at_all_times() {
-        let mut schedule = filled(&[80, 10]);
-        let turns: Vec<u32> = (0..90).map(|_| turn(&mut schedule)).collect();
-        for (n, _) in turns.iter().enumerate() {
-            let ones = turns[..=n].iter().filter(|queue| **queue == 1).count();
-            assert!(ones.abs_diff((n + 1) / 9) <= 1, "{ones} of {}", n + 1);
-        }
-        assert_eq!(turns.iter().filter(|queue| **queue == 1).count(), 10);
-    }
-
-    #[test]
-    fn a_heavy_queue_does_not_run_ahead_of_its_share() {
-        // Plain WFQ would give the first queue its next turns at once, as its finishes are the smallest of all.
-        let mut schedule = filled(&[50, 10, 10, 10, 10, 10]);
-        let turns: Vec<u32> = (0..10).map(|_| turn(&mut schedule)).collect();
-        assert_eq!(turns.iter().filter(|queue| **queue == 0).count(), 5);
-        assert!(turns.windows(2).all(|pair| pair[0] != pair[1]), "{turns:?}");
-    }
-
-    #[test]
-    fn nobody_gains_by_leaving_and_coming_back() {
-        let mut schedule = filled(&[10, 10]);
-        assert_eq!(schedule.serve_next(Time::ZERO), Some(0));
-        schedule.served(0, 100);
-        schedule.deactivate(0);
-        schedule.activate(0, Return::Late);
-        assert_eq!(turn(&mut schedule), 1);
-        assert_eq!(turn(&mut schedule), 0);
-    }
-
-    #[test]
-    fn who_comes_back_in_time_begins_where_it_ended() {
-        for (how, next) in [(Return::InTime { raised: 1 }, 0), (Return::Late, 1)] {
-            let mut schedule = filled(&[10, 10, 10]);
-            assert_eq!(schedule.serve_next(Time::ZERO), Some(0));
-            schedule.served(0, 10);
-            schedule.deactivate(0);
-            for queue in [1, 2, 1, 2] {
-                assert_eq!(turn(&mut schedule), queue);
-            }
-            let (v, finish) = (schedule.classes[1].now, schedule[0].finish);
-            assert!(finish < v);
-            schedule[0].service = 0;
-            schedule.activate(0, how);
-            assert!(schedule[0].finish >= v, "pushed up to the virtual time");
-            assert_eq!(turn(&mut schedule), next);
-        }
-    }
-
-    #[test]
-    fn classes_precede_each_other_but_idle_gets_a_turn_after_200_ms_without() {
-        let mut schedule = filled(&[10, 10, 10]);
-        for (queue, class) in [(0, 0), (2, IDLE)] {
-            schedule.deactivate(queue);
-            schedule.want(queue, class, 10);
-            schedule.activate(queue, Return::Late);
-        }
-        let mut at = |ms| {
-            let queue = schedule.serve_next(Time(Span::from_ms(ms).0)).expect("somebody is active");
-            schedule.served(queue, 100);
-            schedule.requeue(queue);
-            queue
-        };
-        assert_eq!([0, 200, 201, 202, 401, 402].map(&mut at), [0, 0, 2, 0, 0, 2]);
-    }
-
-    #[test]
-    fn a_weight_changed_during_service_counts_from_the_next_sector() {
-        let mut schedule = filled(&[10, 10]);
-        let first = schedule.serve_next(Time::ZERO).expect("two are active");
-        schedule.want(first, 1, 30);
-        schedule.apply(first);
-        let before = schedule.classes[1].now;
-        schedule.served(first, 100);
-        assert_eq!(schedule.classes[1].now - before, 100 * SECTOR / 40);
     }
 }

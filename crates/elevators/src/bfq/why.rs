@@ -1,13 +1,12 @@
 //! Reasons for which requests wait.
 
-use super::queue::SHARED;
 use super::{Bfq, NO_QUEUE};
-use goodness_core::{IoContext, IoReason, RequestId, Submitter, WhyWaits};
+use goodness_core::{IoContext, IoReason, RequestId, WhyWaits};
 
 impl Bfq {
     pub(super) fn reason(&self, cx: &IoContext, question: WhyWaits) -> Option<IoReason> {
         let waits_in = self.owner[question.waiting.index()];
-        let Some(ahead) = question.ahead else { return self.idles(waits_in) };
+        let Some(ahead) = question.ahead else { return self.idles(cx, question.waiting, waits_in) };
         let served = self.owner[ahead.index()];
         if served == NO_QUEUE || waits_in == NO_QUEUE {
             return None;
@@ -23,23 +22,40 @@ impl Bfq {
         let class = |queue: u32| self.queues[queue as usize].priority.class;
         let [own, other] = [own.priority.class, other.priority.class];
         let is_known = [class(served), class(waits_in)] == [own, other];
-        if is_known && self.schedule[served].class() < self.schedule[waits_in].class() && own < other {
+        if is_known && self.schedule.outclasses(served, waits_in) && own < other {
             return Some(IoReason::Class { ahead: own, waiting: other });
         }
-        match self.schedule.serving() {
-            Some(serving) if serving != served => Some(IoReason::Injected),
-            Some(_) => Some(IoReason::InService),
-            None => None,
+        if self.has_moved(cx, ahead, served) || self.has_moved(cx, question.waiting, waits_in) {
+            return None;
+        }
+        let serving = self.schedule.serving()?;
+        Some(if serving == served { self.turn_of(served, waits_in) } else { IoReason::Injected })
+    }
+
+    /// True if the process has taken its queue to another group since, or left it.
+    pub(super) fn has_moved(&self, cx: &IoContext, request: RequestId, queue: u32) -> bool {
+        self.groups.of(cx.requests[request].group) != self.schedule.group(queue)
+    }
+
+    /// The queue in service has its turn among those of its group, or its group has.
+    fn turn_of(&self, serving: u32, waits_in: u32) -> IoReason {
+        match self.schedule.are_beside(serving, waits_in) {
+            true => IoReason::InService,
+            false => IoReason::GroupTurn,
         }
     }
 
     /// The disk serves the process whose queue it is, or is kept idle for it.
-    fn idles(&self, waits_in: u32) -> Option<IoReason> {
+    fn idles(&self, cx: &IoContext, waiting: RequestId, waits_in: u32) -> Option<IoReason> {
         let serving = self.schedule.serving().filter(|serving| *serving != waits_in)?;
-        let submitter = Submitter(serving.checked_sub(SHARED)?);
-        let queue = &self.queues[serving as usize];
-        let reason = if queue.outstanding == 0 { IoReason::Idles { submitter } } else { IoReason::InService };
-        queue.order.is_empty().then_some(reason)
+        let queue = Some(&self.queues[serving as usize]).filter(|queue| queue.sync)?;
+        if !queue.order.is_empty() {
+            return None;
+        }
+        if queue.outstanding == 0 {
+            return Some(IoReason::Idles { submitter: queue.of });
+        }
+        (!queue.moved && !self.has_moved(cx, waiting, waits_in)).then(|| self.turn_of(serving, waits_in))
     }
 
     /// True for two requests of one process, and for asynchronous ones, whose queues are shared.

@@ -13,7 +13,8 @@
 
 use crate::parts::verb_driver::VerbDriver;
 use goodness_core::{
-    Allocate, Io, IoPriority, Operation, QueueFacts, RegisteredElevator, RequestId, Rng, Seed, Span, Submitter, Time,
+    Allocate, GroupId, Io, IoPriority, Operation, QueueFacts, RegisteredElevator, RequestId, Rng, Seed, Span,
+    Submitter, Time,
 };
 use std::collections::VecDeque;
 
@@ -58,6 +59,7 @@ pub struct Job {
     pub op: Operation,
     pub sync: bool,
     pub priority: IoPriority,
+    pub group: GroupId,
     pub place: Place,
     /// Sectors of a request.
     pub sectors: u32,
@@ -78,6 +80,7 @@ impl Job {
             op: Operation::Read,
             sync: true,
             priority: IoPriority::DEFAULT,
+            group: GroupId::ROOT,
             place: Place::Sequential(from),
             sectors: 128,
             pace: Pace::Think(think),
@@ -274,7 +277,7 @@ impl<E: RegisteredElevator> Testbed<E> {
             }
         };
         let read = Io::read(job.submitter, sector, job.sectors);
-        let io = Io { op: job.op, sync: job.sync, priority: job.priority, ..read };
+        let io = Io { op: job.op, sync: job.sync, priority: job.priority, group: job.group, ..read };
         let used = self.requests_of(io.op == Operation::Read);
         let process = &mut self.processes[number];
         if self.driver.may_take(&io, used) == Allocate::Wait {

@@ -2,14 +2,48 @@
 //! the test on an invalid one.
 
 use goodness_core::{
-    Allocate, ElevatorEntry, HwQueue, Io, IoClass, IoPriority, Layer, MadeElevator, Merges, Operation, QueueFacts,
-    Request, RequestId, Rng, Seed, Span, Submitter, Time, Tunable,
+    Allocate, ElevatorEntry, Group, GroupId, Groups, HwQueue, Io, IoClass, IoPriority, Layer, MadeElevator, Merges,
+    Operation, QueueFacts, Request, RequestId, Rng, Seed, Span, Submitter, Time, Tunable,
 };
 use goodness_referee::ElevatorReferee;
 use goodness_referee::elevator::Place;
 
 /// Processes that submit at the same time.
 const PROCESSES: u64 = 5;
+
+/// Groups of the processes: two weighted ones in the root, one of them with another in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grouping {
+    /// All are in the root.
+    Flat,
+    /// Each stays in a group.
+    Fixed,
+    /// Each goes on to the next group after 100 ms.
+    Moving,
+}
+
+impl Grouping {
+    /// Groups, the root included.
+    const COUNT: u64 = 4;
+
+    fn groups() -> Groups {
+        let mut groups = Groups::default();
+        let weighted = |name: &str, weight, parent| Group { io_weight: Some(weight), ..Group::new(name, parent) };
+        groups.add(weighted("light", 10, GroupId::ROOT));
+        let heavy = groups.add(weighted("heavy", 1000, GroupId::ROOT));
+        groups.add(weighted("within", 300, heavy));
+        groups
+    }
+
+    fn of(self, submitter: Submitter, now: Time) -> GroupId {
+        let place = match self {
+            Grouping::Flat => 0,
+            Grouping::Fixed => u64::from(submitter.0),
+            Grouping::Moving => u64::from(submitter.0) + now.0 / 100_000_000,
+        };
+        GroupId((place % Grouping::COUNT) as u32)
+    }
+}
 
 /// One dispatch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,21 +58,22 @@ pub struct Dispatched {
 pub struct RandomHost<'a> {
     name: &'a str,
     referee: ElevatorReferee,
+    grouping: Grouping,
     processes: Vec<Submitter>,
     rng: Rng,
     pub dispatched: Vec<Dispatched>,
 }
 
 impl<'a> RandomHost<'a> {
-    pub fn new(name: &'a str, entry: &ElevatorEntry, settings: &[(String, String)], seed: u64) -> Self {
-        RandomHost::around(name, entry, (settings, seed), |made| made)
+    pub fn new(name: &'a str, entry: &ElevatorEntry, stream: (&[(String, String)], u64, Grouping)) -> Self {
+        RandomHost::around(name, entry, stream, |made| made)
     }
 
     /// The host of an elevator that `around` makes of the one of `entry`.
     pub fn around(
         name: &'a str,
         entry: &ElevatorEntry,
-        (settings, seed): (&[(String, String)], u64),
+        (settings, seed, grouping): (&[(String, String)], u64, Grouping),
         around: impl FnOnce(MadeElevator) -> MadeElevator,
     ) -> Self {
         let mut rng = Seed(seed).stream("contract", 0).rng();
@@ -54,9 +89,13 @@ impl<'a> RandomHost<'a> {
             sectors: 1 << 12,
             requests: 128,
         };
-        let made = (entry.make)(facts, None, settings, Seed(seed)).expect("the settings are possible");
+        let mut made = (entry.make)(facts, None, settings, Seed(seed)).expect("the settings are possible");
+        if grouping != Grouping::Flat {
+            made.elevator.share(&Grouping::groups());
+        }
         RandomHost {
             name,
+            grouping,
             referee: ElevatorReferee::new(around(made), 0),
             processes: (0..PROCESSES as u32).map(Submitter).collect(),
             rng,
@@ -197,6 +236,7 @@ impl<'a> RandomHost<'a> {
         Io {
             op,
             sync,
+            group: self.grouping.of(submitter, self.referee.now()),
             mergeable: matches!(op, Operation::Read | Operation::Write),
             priority: IoPriority { class, level: rng.below(8) as u8 },
             cpu: rng.below(u64::from(self.referee.facts().cpus)) as u16,

@@ -131,7 +131,9 @@ impl Judge {
                 [goes, waits].map(|it| it.sector.abs_diff(self.head)) == [ahead, waiting] && ahead <= waiting
             }
             IoReason::QueueOrder => goes.submitter == waits.submitter || !goes.sync && !waits.sync,
+            IoReason::InService if self.elevator == "bfq" => !are_one_process && goes.group == waits.group,
             IoReason::InService | IoReason::Injected => !are_one_process,
+            IoReason::GroupTurn => self.elevator == "bfq" && goes.group != waits.group,
             IoReason::Round => goes.submitter != waits.submitter,
             IoReason::CpuTurn => goes.cpu != waits.cpu && goes.queue == waits.queue,
             IoReason::KindTurn => (goes.op, goes.sync) != (waits.op, waits.sync),
@@ -177,7 +179,11 @@ impl Judge {
             }
             IoReason::InService => {
                 let is_own = |it: &Request| it.submitter == waits.submitter && waits.counts_as_sync();
-                in_flight.any(|it| it.counts_as_sync() && !is_own(it))
+                let is_beside = |it: &Request| self.elevator != "bfq" || it.group == waits.group;
+                in_flight.any(|it| it.counts_as_sync() && !is_own(it) && is_beside(it))
+            }
+            IoReason::GroupTurn => {
+                self.elevator == "bfq" && in_flight.any(|it| it.counts_as_sync() && it.group != waits.group)
             }
             IoReason::Drains => self.elevator == "as" && !self.in_flight.is_empty(),
             IoReason::HeadMoves => matches!(self.elevator, "scan" | "cscan"),

@@ -60,9 +60,19 @@ fn properties(group: &Group, change: &GroupChange, cpus: u32) -> Option<String> 
             }
         },
         GroupChange::Io(_) => Some(bandwidths(&group.io_max.unwrap_or_default())),
+        // Without a value it is reset to the default.
+        GroupChange::IoWeight(_) => {
+            Some(format!("IOWeight={}", group.io_weight.map_or(String::new(), |it| unit_io_weight(it).to_string())))
+        }
         GroupChange::Weight(_) | GroupChange::Idle(_) if group.is_idle => Some("CPUWeight=idle".into()),
         GroupChange::Weight(_) | GroupChange::Idle(_) => Some(format!("CPUWeight={}", cpu_weight(group)?)),
     }
+}
+
+/// The weight of a unit that gives `io.bfq.weight` this value: both are 100 by default, and above that systemd maps
+/// 100..=10000 to 100..=1000.
+fn unit_io_weight(weight: u64) -> u64 {
+    if weight <= Group::IO_WEIGHT { weight } else { Group::IO_WEIGHT + (weight - Group::IO_WEIGHT) * 11 }
 }
 
 /// A limit of I/O as properties of a unit.
@@ -118,6 +128,7 @@ fn file(group: &Group, change: &GroupChange, cpus: u32) -> Option<(&'static str,
             let limit = group.io_max.unwrap_or_default();
             ("io.max", format!("\"$(lsblk -dno MAJ:MIN /dev/DISK) {limit}\""))
         }
+        GroupChange::IoWeight(_) => ("io.bfq.weight", group.io_weight.unwrap_or(Group::IO_WEIGHT).to_string()),
         GroupChange::Weight(_) => ("cpu.weight", cpu_weight(group)?.to_string()),
         // Writing 0 leaves the usual weight.
         GroupChange::Idle(_) if group.is_idle || group.weight == Group::WEIGHT => {
@@ -177,6 +188,9 @@ mod tests {
             file(&format!("\"$(lsblk -dno MAJ:MIN /dev/DISK) rbps={read} wbps=max riops=max wiops=max\""), "io.max")
         };
         is("box/a.io_max=rbps=1K", &max("1024"), &max("max"));
+        is("web.io_weight=50", &unit("IOWeight=50"), &unit("IOWeight="));
+        is("web.io_weight=1000", &unit("IOWeight=10000"), &unit("IOWeight="));
+        is("box/a.io_weight=300", &file("300", "io.bfq.weight"), &file("100", "io.bfq.weight"));
         is("box/a.cpu_max=max", &file("max", "cpu.max"), &file("30000 100000", "cpu.max"));
         let (user, _) = one("app.cpu_weight=1").expect("a command");
         assert_eq!(user, "echo 1 | sudo tee '/sys/fs/cgroup/user.slice/user@1.service/app.slice/cpu.weight'");

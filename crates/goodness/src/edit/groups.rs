@@ -7,7 +7,7 @@ use goodness_core::spelling::suggest;
 use goodness_core::{CpuSet, Group, GroupId, IoLimit, Quota, Workload};
 
 /// Keys of a group that an edit can set.
-const KEYS: [&str; 5] = ["cpu_weight", "cpu_max", "cpu_idle", "cpuset", "io_max"];
+const KEYS: [&str; 6] = ["cpu_weight", "cpu_max", "cpu_idle", "cpuset", "io_max", "io_weight"];
 /// Keys that people may try, with what they should write.
 const OTHER: [(&str, &str); 2] = [("quota", "write cpu_max=50ms/100ms"), ("cpus", "write cpuset=0-1")];
 
@@ -19,6 +19,7 @@ pub(crate) enum GroupChange {
     Idle(bool),
     Cpus(CpuSet),
     Io(IoLimit),
+    IoWeight(Option<u64>),
 }
 
 impl GroupChange {
@@ -33,6 +34,11 @@ impl GroupChange {
             }
             "cpu_max" => Some(GroupChange::Max(Quota::parse(value).map_err(|why| wrong(text, &why))?)),
             "io_max" => Some(GroupChange::Io(IoLimit::parse(value).map_err(|why| wrong(text, &why))?)),
+            "io_weight" if value == "none" => Some(GroupChange::IoWeight(None)),
+            "io_weight" => {
+                let weight = number(text, value, 1, Group::IO_WEIGHT_MAX as u32)?;
+                Some(GroupChange::IoWeight(Some(weight.into())))
+            }
             "cpuset" if value == "all" => Some(GroupChange::Cpus(CpuSet::All)),
             "cpuset" => Some(GroupChange::Cpus(CpuSet::of(&cpus(text, value)?))),
             "cpu_idle" => Some(GroupChange::Idle(number(text, value, 0, 1)? == 1)),
@@ -48,6 +54,7 @@ impl GroupChange {
             GroupChange::Idle(is_idle) => group.set_idle(*is_idle),
             GroupChange::Cpus(cpus) => group.cpus = cpus.clone(),
             GroupChange::Io(limit) => group.io_max = Some(*limit).filter(|it| *it != IoLimit::NONE),
+            GroupChange::IoWeight(weight) => group.io_weight = *weight,
         }
     }
 
@@ -56,8 +63,8 @@ impl GroupChange {
         if matches!(self, GroupChange::Cpus(_)) {
             free(work);
         }
-        if matches!(self, GroupChange::Io(_)) && work.storage.disks.is_empty() {
-            return Err(wrong(text, "the work has no disk").remedy("limit I/O where there is a [[disk]]"));
+        if matches!(self, GroupChange::Io(_) | GroupChange::IoWeight(_)) && work.storage.disks.is_empty() {
+            return Err(wrong(text, "the work has no disk").remedy("limit or share I/O where there is a [[disk]]"));
         }
         let groups = &mut work.groups;
         let meant: Vec<GroupId> =
@@ -185,6 +192,8 @@ mod tests {
             ("web-1.cpuset=0-", "is no number"),
             ("web-1.cpu_idle=1 web-1.cpu_weight=5", "an idle group has no weight"),
             ("web-1.cpu_wait=5", "cpu_weight"),
+            ("web-1.io_weight=5", "the work has no disk"),
+            ("web-1.io_weight=0", "from 1 to 1000"),
         ] {
             let why = edited(text).expect_err(text);
             assert!(why.contains(part), "{text}: {why}");

@@ -43,6 +43,7 @@ fn over(reason: IoReason, who: &str) -> Option<String> {
         IoReason::CpuTurn => format!("it is not the turn of the CPU of {who}"),
         IoReason::KindTurn => format!("it is not the turn of the kind of {who}"),
         IoReason::InService => format!("the queue in service is not that of {who}"),
+        IoReason::GroupTurn => format!("it is not the turn of the group of {who}"),
         IoReason::TokensUsedUp { tokens } => {
             format!("the disk has all {tokens} requests it may have of the kind of {who}")
         }
@@ -71,6 +72,7 @@ fn words(reason: IoReason, name: impl FnOnce(Submitter) -> String) -> String {
         }
         IoReason::QueueOrder => "they came next in the queue that both are in".into(),
         IoReason::InService => "another process or queue was served".into(),
+        IoReason::GroupTurn => "it was the turn of another group".into(),
         IoReason::Round => "a round takes a request of each process".into(),
         IoReason::CpuTurn => "it was the turn of another CPU's queue".into(),
         IoReason::KindTurn => "it was the turn of another kind of requests".into(),
@@ -121,6 +123,7 @@ pub(super) fn in_general(name: &str) -> Option<&'static str> {
         "nearer" => "the nearest request first",
         "queue_order" => "the order of its queue",
         "in_service" => "the turn of another process or queue",
+        "group_turn" => "the turn of another group",
         "round" => "a round with a request of each process",
         "cpu_turn" => "another CPU's turn at the disk",
         "kind_turn" => "another kind of requests in turn",

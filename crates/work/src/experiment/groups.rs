@@ -9,6 +9,7 @@
 //! cpu_max_burst = "10ms" # unused time that is kept
 //! cpu_idle = true        # runs only if nothing else wants to
 //! io_max = "rbps=10M wiops=200" # bytes and I/Os a second on each disk; what is left out has no limit
+//! io_weight = 300        # share of a disk under bfq, 1 to 1000
 //! cpuset = [0, 1]        # CPUs that its tasks may use, of those that the group around it may
 //! ```
 
@@ -26,10 +27,12 @@ impl Reading<'_> {
         for (number, table) in self.tables(table, "group")?.into_iter().enumerate() {
             self.enter("[[group]]", number);
             let group = self.group_of(table, &groups)?;
-            if group.io_max.is_some() && !has_disks {
-                return Err(
-                    self.wrong("io_max", "it limits block I/O, and there is no [[disk]]; add one or leave it out")
-                );
+            let needs_disk = [
+                ("io_max", group.io_max.is_some(), "it limits block I/O"),
+                ("io_weight", group.io_weight.is_some(), "it shares a disk"),
+            ];
+            if let Some((key, _, what)) = needs_disk.iter().find(|(_, is_set, _)| *is_set && !has_disks) {
+                return Err(self.wrong(key, &format!("{what}, and there is no [[disk]]; add one or leave it out")));
             }
             if groups.named(&group.name).is_some() {
                 return Err(self.wrong("name", &format!("there are two groups \"{}\"; rename one", group.name)));
@@ -66,6 +69,9 @@ impl Reading<'_> {
         if let Some(value) = table.get("io_max") {
             let limit = IoLimit::parse(self.text("io_max", value)?).map_err(|why| self.wrong("io_max", &why))?;
             group.io_max = Some(limit).filter(|it| *it != IoLimit::NONE);
+        }
+        if let Some(value) = table.get("io_weight") {
+            group.io_weight = Some(self.integer("io_weight", value, 1, Group::IO_WEIGHT_MAX as i64)? as u64);
         }
         if let Some(value) = table.get("cpuset") {
             group.cpus = self.cpus("cpuset", value)?;

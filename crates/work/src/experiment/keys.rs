@@ -346,6 +346,13 @@ cpu_max_burst = "10ms""#,
         "bytes (rbps, wbps) and I/Os (riops, wiops) a second on each disk",
         r#"io_max = "rbps=10M wiops=200""#,
     ),
+    key(
+        "io_weight",
+        "whole number, 1 ..= 1000",
+        "100, where another group has one",
+        "share of a disk under bfq relative to its siblings; other elevators take no notice",
+        "io_weight = 300",
+    ),
     key("cpu_idle", "true or false", "false", "true: runs only if nothing else wants to", "cpu_idle = true"),
     key(
         "cpuset",

@@ -188,6 +188,8 @@ fn mistakes_about_groups_are_named_with_their_line() {
         ("cpu_weight = 200", "cpu_weight = 0", "line 5: cpu_weight: a whole number in 1 ..= 10000"),
         ("cpu_weight = 200", "io_max = \"rbps=0\"", "line 5: io_max: \"rbps=0\" needs"),
         ("cpu_weight = 200", "io_max = \"rbps=1M\"", "io_max: it limits block I/O, and there is no [[disk]]"),
+        ("cpu_weight = 200", "io_weight = 1001", "line 5: io_weight: a whole number in 1 ..= 1000"),
+        ("cpu_weight = 200", "io_weight = 5", "io_weight: it shares a disk, and there is no [[disk]]"),
         ("cpu_weight = 200", "cpuset = []", "line 5: cpuset: it names no CPU"),
         ("cpu_weight = 200", "cpuset = \"0-1\"", "line 5: cpuset: a list of CPUs is needed"),
         ("cpu_idle = true", "cpu_idle = true\ncpu_weight = 5", "an idle group has no weight"),
