@@ -1,5 +1,5 @@
-//! The contract of every CPU policy, on random machines and work: the referee finds no fault, no checker a violation,
-//! CPU time is conserved, no task is lost, and the same seed gives the same events.
+//! The contract of every CPU policy, on random machines, whose CPUs may go offline, and random work: the referee finds
+//! no fault, no checker a violation, CPU time is conserved, no task is lost, and the same seed gives the same events.
 //!
 //! ```text
 //!  number of CPUs, seed ──▶ machine and work ──▶ simulated twice ──▶ kept, or one sentence
@@ -10,7 +10,7 @@ mod leads;
 mod placements;
 mod reasons;
 
-use draw::{draw_groups, draw_machine, draw_work};
+use draw::{draw_faults, draw_groups, draw_machine, draw_work};
 use goodness_core::{Event, Machine, MadePolicy, Seed, Time};
 use goodness_observe::{Checkers, Ending, Subject};
 use goodness_sim::{End, Options, simulate_with};
@@ -102,7 +102,8 @@ impl Contract {
     fn history(&self, make: &Make) -> Result<History, String> {
         let mut rng = Seed(self.seed).stream("contract", u64::from(self.cpus)).rng();
         let machine = draw_machine(&mut rng, self.cpus, self.is_unequal);
-        let (work, asked) = draw_work(&mut rng, self.cpus, draw_groups(Seed(self.seed), self.cpus));
+        let (mut work, asked) = draw_work(&mut rng, self.cpus, draw_groups(Seed(self.seed), self.cpus));
+        work.faults = draw_faults(Seed(self.seed), self.cpus);
         let mut observer = (History::new(), Checkers::new(machine.cpu_count(), &Subject::all(&work)));
         let options = Options { seed: Seed(self.seed), event_limit: EVENTS, ..Options::default() };
         let made = make(&machine, options.seed);

@@ -267,6 +267,7 @@ impl<'a> Plan<'a> {
             standstill::refuse_deadlock(job.source, &tasks, &run.outcome, || self.again(job))?;
         }
         let end = run.outcome.end;
+        let notes = lacks.into_iter().chain(freed(&run.outcome, &tasks));
         Ok(RunResult {
             measured: run.measured,
             checked: run.checked,
@@ -277,7 +278,7 @@ impl<'a> Plan<'a> {
             fifths: run.fifths,
             tasks,
             groups,
-            remarks: remarked(remarks, lacks.into_iter().chain(freed(&run.outcome, &tasks))),
+            remarks: remarked(remarks, notes),
             outcome: run.outcome,
             wall_ns: began.map(|began| began.elapsed().as_nanos() as u64),
         })

@@ -143,8 +143,6 @@ impl Host<'_> {
                 continue;
             }
             match self.referee.current(cpu) {
-                // Nobody may run there; it picks when it is back.
-                _ if self.is_offline(cpu) => self.referee.heeded(cpu),
                 _ if self.cpus[cpu.index()].stolen > self.now() => self.reschedule_once_back(cpu),
                 Some(task) if self.holds_back(cpu, task) => {}
                 Some(_) if self.cpus[cpu.index()].switched > self.now() => self.reschedule_once_switched(cpu),

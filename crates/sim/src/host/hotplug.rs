@@ -1,13 +1,14 @@
 //! CPUs that go offline and come back, as in Linux's hot-unplug.
 //!
 //! An offline CPU is one that no task may use: the root group's CPUs are those online, so that what is left of each
-//! task's affinity names no other. Policies place tasks by their affinities, so they need no verb of their own. A task
-//! is taken off its queue only if its CPU went offline, or if it may use a single CPU now or did so before, which
-//! policies note when a task is queued.
+//! task's affinity names no other. Policies place tasks by their affinities, so they need no verb of their own: the
+//! CPU picks once more, finds nobody who may run there, and idles. A task is taken off its queue only if its CPU went
+//! offline, and an urgent one, of a real-time class or with a reservation, also if it may use a single CPU now or did
+//! so before, which policies note when they queue it. The others keep their place.
 
 use super::Host;
 use crate::calendar::{Entry, class};
-use goodness_core::{CpuId, CpuSet, Dequeue, Enqueue, Event, State, TaskId, Time};
+use goodness_core::{Class, CpuId, CpuSet, Dequeue, Enqueue, Event, State, TaskId, Time};
 
 impl Host<'_> {
     /// True while `cpu` is offline.
@@ -45,9 +46,9 @@ impl Host<'_> {
         }
         self.offline += 1;
         self.confine_all();
-        if !self.is_at_fault() {
-            self.occupies(cpu, false);
-            self.agenda.bursts.set(cpu, Time::NEVER);
+        if self.referee.is_asked(cpu) {
+            // A request on its way is answered before the CPU is gone: the policy may have counted on it.
+            self.asked.push(cpu);
         }
     }
 
@@ -87,7 +88,9 @@ impl Host<'_> {
             return;
         }
         let must_leave = !after.contains(cpu);
-        let is_queued = state == State::Queued && (must_leave || before.is_single() != after.is_single());
+        let is_urgent = matches!(self.task(task).class, Class::Fifo | Class::RoundRobin | Class::Deadline);
+        let is_noted = is_urgent && before.is_single() != after.is_single();
+        let is_queued = state == State::Queued && (must_leave || is_noted);
         if is_queued {
             self.referee.dequeue(task, if must_leave { Dequeue::Migrate } else { Dequeue::Change });
         }
