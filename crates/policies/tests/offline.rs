@@ -106,7 +106,12 @@ impl CpuPolicy for Wrong {
 fn complaint(name: &str, mistake: Mistake) -> Option<String> {
     let made = made(goodness_policies::entry(name).expect("a policy"));
     let policy = MadePolicy { policy: Box::new(Wrong { inner: made.policy, mistake }), ..made };
-    let tasks = (0..3).map(|_| task(&[Step::Compute(MS(90))])).collect();
+    let at_home = |cpu| {
+        let mut it = task(&[Step::Compute(MS(90))]);
+        it.task.first_cpu = CpuId(cpu);
+        it
+    };
+    let tasks = (0..3).map(at_home).collect();
     held(policy, tasks, vec![MachineFault { span: Span::from_ms(1_000), ..OFFLINE }]).err()
 }
 
@@ -123,5 +128,5 @@ fn a_policy_that_keeps_or_loses_a_task_of_an_offline_cpu_is_found() {
         says(Mistake::Loses, "no_lost_task");
     }
     let said = complaint("ule", Mistake::Forgets).unwrap_or_default();
-    assert!(said.contains("no_lost_task"), "{said}");
+    assert!(said.contains("picked task 1 for cpu 1, which its affinity forbids"), "{said}");
 }
