@@ -345,7 +345,7 @@ impl<'a> Host<'a> {
 
     /// Tells the observer which CPUs `task` may use.
     fn tell_affinity(&mut self, task: TaskId) {
-        self.outbox.confine(task, self.referee.tasks().affinity(task));
+        self.outbox.confine(self.referee.now(), task, self.referee.tasks().affinity(task));
     }
 
     #[inline]
