@@ -270,8 +270,8 @@ pub trait Observer {
         }
     }
 
-    /// From `at` on, `task`, which may be waiting, may use these CPUs: its affinity changed, a cpuset leaves it others, or
-    /// CPUs went offline or came back.
+    /// From `at` on, `task`, which may be waiting, may use these CPUs: its affinity changed, a cpuset leaves it others,
+    /// or CPUs went offline or came back.
     #[inline]
     fn confine(&mut self, at: Time, task: TaskId, cpus: &CpuSet) {
         let _ = (at, task, cpus);

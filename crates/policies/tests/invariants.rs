@@ -1,6 +1,6 @@
 //! Real-time tasks and reservations in drawn runs of everything at once: machine, work of all classes with locks,
-//! affinities and groups, CPUs that go offline, kernel and settings. The referee checks that the most urgent tasks run which affinity allows,
-//! and that no deadline later than a waiting one does; checkers watch the events.
+//! affinities and groups, CPUs that go offline, kernel and settings. The referee checks that the most urgent tasks run
+//! which affinity allows, and that no deadline later than a waiting one does; checkers watch the events.
 //!
 //! `DRAWS=10000 FIRST=0 cargo test --release -p goodness-policies --test invariants -- --nocapture` draws as many runs,
 //! from that seed on; without them a few hundred, from another seed in each process.

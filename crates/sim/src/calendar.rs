@@ -135,9 +135,9 @@ mod tests {
         let (task, cpu, most) = (TaskId(u32::MAX - 1), CpuId(65_535), u32::MAX);
         let numbered = [Entry::Timer(task), Entry::Slack(task), Entry::Start(task), Entry::FirstWake(task)];
         let others = [Entry::Tick(cpu), Entry::Outsider(most), Entry::Reschedule(cpu, most), Entry::Reschedule(cpu, 0)];
-        for entry in
-            numbered.into_iter().chain(others).chain([Entry::Fault(most), Entry::Online(cpu)]).chain([Entry::Disks, Entry::Flusher, Entry::Policy, Entry::Warm])
-        {
+        let faults = [Entry::Fault(most), Entry::Online(cpu)];
+        let plain = [Entry::Disks, Entry::Flusher, Entry::Policy, Entry::Warm].into_iter().chain(faults);
+        for entry in numbered.into_iter().chain(others).chain(plain) {
             let packed = Packed::of(entry);
             assert_eq!(packed.entry(), entry);
             assert_eq!(packed.timer(), if let Entry::Timer(task) = entry { Some(task) } else { None });

@@ -4,8 +4,8 @@ use super::Host;
 use crate::calendar::Entry;
 use crate::calendar::class;
 use goodness_core::{
-    Behaviour, CpuId, CpuSet, Enqueue, Event, FaultKind, LockId, Overhead, Rng, Seed, Span, Start, State, Step, StepContext,
-    TaskId, Time, WakeSource, Workload,
+    Behaviour, CpuId, CpuSet, Enqueue, Event, FaultKind, LockId, Overhead, Rng, Seed, Span, Start, State, Step,
+    StepContext, TaskId, Time, WakeSource, Workload,
 };
 
 /// The host's state of a task, hidden from policies: one cache line, touched by each burst. Other data is in columns of

@@ -372,7 +372,8 @@ pub(super) const FAULT: &[Key] = &[
         "kind",
         "stolen, lost-ticks or offline",
         "required",
-        "the hypervisor runs something else (on all CPUs: a stopped machine whose clock goes on); no timer interrupts; unplugged: tasks move to other CPUs, and one that may use no other is set free",
+        "the hypervisor runs something else (on all CPUs: a stopped machine whose clock goes on); no timer interrupts; \
+         unplugged, its tasks move, and one that may use no other CPU is set free",
         r#"kind = "lost-ticks""#,
     ),
     key("at", "time", "required", "its beginning", r#"at = "2s""#),
