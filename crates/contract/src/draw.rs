@@ -172,6 +172,19 @@ pub(crate) fn draw_work(rng: &mut Rng, cpus: u32, groups: Groups) -> (Workload, 
     (work, asked)
 }
 
+/// CPUs that go offline for a time, for every other work on several; one of them never does.
+pub(crate) fn draw_faults(seed: Seed, cpus: u32) -> Vec<MachineFault> {
+    let mut rng = seed.stream("faults", cpus.into()).rng();
+    let (others, spared) = (u64::from(cpus) - 1, rng.below(cpus.into()));
+    let count = if others > 0 { rng.below(2) * rng.within(1, 5) } else { 0 };
+    let mut fault = |_| {
+        let (at, span) = (Time(rng.below(9_000_000)), Span(rng.within(1, 20_000_000)));
+        let cpu = Some(CpuId(((spared + 1 + rng.below(others)) % u64::from(cpus)) as u32));
+        MachineFault { kind: FaultKind::Offline, at, span, cpu }
+    };
+    (0..count).map(&mut fault).collect()
+}
+
 /// Groups within groups, for every other work.
 pub(crate) fn draw_groups(seed: Seed, cpus: u32) -> Groups {
     let (mut rng, mut groups) = (seed.stream("groups", cpus.into()).rng(), Groups::default());

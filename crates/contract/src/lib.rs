@@ -1,5 +1,5 @@
-//! The contract of every CPU policy, on random machines and work: the referee finds no fault, no checker a violation,
-//! CPU time is conserved, no task is lost, and the same seed gives the same events.
+//! The contract of every CPU policy, on random machines, whose CPUs may go offline, and random work: the referee finds
+//! no fault, no checker a violation, CPU time is conserved, no task is lost, and the same seed gives the same events.
 //!
 //! ```text
 //!  number of CPUs, seed ──▶ machine and work ──▶ simulated twice ──▶ kept, or one sentence
@@ -10,8 +10,8 @@ mod leads;
 mod placements;
 mod reasons;
 
-use draw::{draw_groups, draw_machine, draw_work};
-use goodness_core::{Event, Machine, MadePolicy, Seed, Time};
+use draw::{draw_faults, draw_groups, draw_machine, draw_work};
+use goodness_core::{Event, Machine, MachineFault, MadePolicy, Seed, Time};
 use goodness_observe::{Checkers, Ending, Subject};
 use goodness_sim::{End, Options, simulate_with};
 use reasons::Found;
@@ -68,8 +68,8 @@ impl Contract {
     /// The first thing that is wrong.
     pub fn hold(&self, make: &Make) -> Result<usize, Broken> {
         let broken = |what| Broken { on: *self, what };
-        let first = self.history(make).map_err(broken)?;
-        let second = self.history(make).map_err(broken)?;
+        let first = self.history(make, self.faults()).map_err(broken)?;
+        let second = self.history(make, self.faults()).map_err(broken)?;
         match first.iter().zip(&second).find(|(a, b)| a != b) {
             Some(((at, one), (_, other))) => {
                 Err(broken(format!("two runs of one seed differ at {at}: {one:?}, then {other:?}")))
@@ -79,7 +79,7 @@ impl Contract {
         }
     }
 
-    /// Asks the policy for its reasons in a run on this machine and work, and checks each.
+    /// Asks the policy for its reasons in a run on this machine and work, and checks each. All CPUs stay online.
     ///
     /// # Errors
     /// The first one that is wrong; a run that asking changed.
@@ -88,21 +88,26 @@ impl Contract {
         let found = Rc::new(RefCell::new(Found::default()));
         let asked =
             |machine: &Machine, seed| reasons::checked(make(machine, seed), machine.cpu_count(), Rc::clone(&found));
-        let history = self.history(&asked).map_err(broken)?;
+        let history = self.history(&asked, Vec::new()).map_err(broken)?;
         if let Some(wrong) = found.borrow_mut().wrong.take() {
             return Err(broken(wrong));
         }
-        if history != self.history(make).map_err(broken)? {
+        if history != self.history(make, Vec::new()).map_err(broken)? {
             return Err(broken("the policy decides otherwise when it is asked for its reasons".into()));
         }
         let answers = found.borrow().answers;
         Ok(answers)
     }
 
-    fn history(&self, make: &Make) -> Result<History, String> {
+    fn faults(&self) -> Vec<MachineFault> {
+        draw_faults(Seed(self.seed), self.cpus)
+    }
+
+    fn history(&self, make: &Make, faults: Vec<MachineFault>) -> Result<History, String> {
         let mut rng = Seed(self.seed).stream("contract", u64::from(self.cpus)).rng();
         let machine = draw_machine(&mut rng, self.cpus, self.is_unequal);
-        let (work, asked) = draw_work(&mut rng, self.cpus, draw_groups(Seed(self.seed), self.cpus));
+        let (mut work, asked) = draw_work(&mut rng, self.cpus, draw_groups(Seed(self.seed), self.cpus));
+        work.faults = faults;
         let mut observer = (History::new(), Checkers::new(machine.cpu_count(), &Subject::all(&work)));
         let options = Options { seed: Seed(self.seed), event_limit: EVENTS, ..Options::default() };
         let made = make(&machine, options.seed);

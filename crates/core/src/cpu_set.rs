@@ -62,6 +62,13 @@ impl CpuSet {
         (!both.is_empty()).then_some(both)
     }
 
+    /// The CPUs of a machine of `count` that `keeps` names; all, if it names all of them.
+    #[must_use]
+    pub fn among(count: usize, keeps: impl Fn(CpuId) -> bool) -> CpuSet {
+        let kept: Vec<CpuId> = (0..count).map(|cpu| CpuId(cpu as u32)).filter(|cpu| keeps(*cpu)).collect();
+        if kept.len() == count { CpuSet::All } else { CpuSet::of(&kept) }
+    }
+
     /// CPUs 0..64.
     fn first_word(&self) -> u64 {
         match self {

@@ -270,10 +270,11 @@ pub trait Observer {
         }
     }
 
-    /// From the next event on, `task` may use these CPUs: its affinity changed, or a cpuset leaves it others.
+    /// From `at` on, `task`, which may be waiting, may use these CPUs: its affinity changed, a cpuset leaves it others,
+    /// or CPUs went offline or came back.
     #[inline]
-    fn confine(&mut self, task: TaskId, cpus: &CpuSet) {
-        let _ = (task, cpus);
+    fn confine(&mut self, at: Time, task: TaskId, cpus: &CpuSet) {
+        let _ = (at, task, cpus);
     }
 }
 
@@ -294,8 +295,8 @@ impl<O: Observer + ?Sized> Observer for &mut O {
         (**self).observe_all(events);
     }
     #[inline]
-    fn confine(&mut self, task: TaskId, cpus: &CpuSet) {
-        (**self).confine(task, cpus);
+    fn confine(&mut self, at: Time, task: TaskId, cpus: &CpuSet) {
+        (**self).confine(at, task, cpus);
     }
 }
 
@@ -313,8 +314,8 @@ impl<O: Observer> Observer for Option<O> {
         }
     }
     #[inline]
-    fn confine(&mut self, task: TaskId, cpus: &CpuSet) {
-        self.iter_mut().for_each(|observer| observer.confine(task, cpus));
+    fn confine(&mut self, at: Time, task: TaskId, cpus: &CpuSet) {
+        self.iter_mut().for_each(|observer| observer.confine(at, task, cpus));
     }
 }
 
@@ -330,9 +331,9 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.1.observe_all(events);
     }
     #[inline]
-    fn confine(&mut self, task: TaskId, cpus: &CpuSet) {
-        self.0.confine(task, cpus);
-        self.1.confine(task, cpus);
+    fn confine(&mut self, at: Time, task: TaskId, cpus: &CpuSet) {
+        self.0.confine(at, task, cpus);
+        self.1.confine(at, task, cpus);
     }
 }
 
@@ -344,10 +345,10 @@ impl<A: Observer, B: Observer, C: Observer> Observer for (A, B, C) {
         self.2.observe(at, event);
     }
     #[inline]
-    fn confine(&mut self, task: TaskId, cpus: &CpuSet) {
-        self.0.confine(task, cpus);
-        self.1.confine(task, cpus);
-        self.2.confine(task, cpus);
+    fn confine(&mut self, at: Time, task: TaskId, cpus: &CpuSet) {
+        self.0.confine(at, task, cpus);
+        self.1.confine(at, task, cpus);
+        self.2.confine(at, task, cpus);
     }
 }
 

@@ -6,8 +6,9 @@ use crate::time::{Span, Time};
 crate::choices! {
     /// Kind of a fault. `stolen`: the hypervisor runs something else; the task on the CPU makes no progress but is
     /// charged, its tick is late, and a request to reschedule waits. On all CPUs: a virtual machine that is stopped
-    /// while its clock goes on, so that time jumps for them. `lost-ticks`: timer interrupts do not arrive.
-    pub enum FaultKind { Stolen = "stolen", LostTicks = "lost-ticks" }
+    /// while its clock goes on, so that time jumps for them. `lost-ticks`: timer interrupts do not arrive. `offline`:
+    /// the CPU is unplugged and plugged in again; no task may use it meanwhile.
+    pub enum FaultKind { Stolen = "stolen", LostTicks = "lost-ticks", Offline = "offline" }
 }
 
 /// One fault.

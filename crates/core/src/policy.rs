@@ -72,6 +72,8 @@ pub trait CpuPolicy {
     }
 
     /// Adds `task` to the run queue of `cpu`. Given: it is neither queued nor running, and `cpu` is in its affinity.
+    /// That changes while it is queued only if a CPU goes offline or comes back, and then it keeps `cpu`. A task of a
+    /// real-time class or with a reservation is dequeued and enqueued if it gets or had a single CPU.
     /// Returns the CPU that should reschedule, if any; an idle CPU reschedules anyway.
     fn enqueue(&mut self, cx: &Context, cpu: CpuId, task: TaskId, why: Enqueue) -> Resched;
 

@@ -255,6 +255,7 @@ fn as_arm(name: &str, recorded: Option<Recorded>) -> Result<Arm, Refusal> {
         events: 0,
         waiting: Vec::new(),
         cpu_stats: Vec::new(),
+        set_free: Vec::new(),
     };
     Ok(Arm {
         label: Some(shown(name).into()),

@@ -433,8 +433,11 @@ macro_rules! observes {
                 self.follow_all(events);
             }
 
-            fn confine(&mut self, task: TaskId, cpus: &CpuSet) {
+            fn confine(&mut self, at: Time, task: TaskId, cpus: &CpuSet) {
+                self.pass(at);
                 self.tracker.confine(task, cpus);
+                // What idles beside waiting tasks may be another CPU now.
+                self.is_steady = false;
             }
         })*
     };

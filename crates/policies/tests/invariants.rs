@@ -1,6 +1,6 @@
 //! Real-time tasks and reservations in drawn runs of everything at once: machine, work of all classes with locks,
-//! affinities and groups, kernel and settings. The referee checks that the most urgent tasks run which affinity allows,
-//! and that no deadline later than a waiting one does; checkers watch the events.
+//! affinities and groups, CPUs that go offline, kernel and settings. The referee checks that the most urgent tasks run
+//! which affinity allows, and that no deadline later than a waiting one does; checkers watch the events.
 //!
 //! `DRAWS=10000 FIRST=0 cargo test --release -p goodness-policies --test invariants -- --nocapture` draws as many runs,
 //! from that seed on; without them a few hundred, from another seed in each process.
@@ -98,6 +98,19 @@ fn drawn_groups(rng: &mut Rng) -> Groups {
     groups
 }
 
+/// CPUs that go offline, in two of three runs on several; one CPU never does.
+fn drawn_faults(seed: u64, cpus: u64) -> Vec<MachineFault> {
+    let rng = &mut Seed(seed).stream("offline", 0).rng();
+    let spared = rng.below(cpus);
+    let count = if cpus > 1 { rng.below(3) * rng.within(1, 3) } else { 0 };
+    let mut fault = |_| {
+        let cpu = Some(CpuId(((spared + 1 + rng.below(cpus - 1)) % cpus) as u32));
+        let (at, span) = (Time(rng.below(50 * MILLISECOND)), Span(rng.within(1, 30 * MILLISECOND)));
+        MachineFault { kind: FaultKind::Offline, at, span, cpu }
+    };
+    (0..count).map(&mut fault).collect()
+}
+
 fn drawn_settings(rng: &mut Rng) -> (&'static str, Vec<(String, String)>) {
     let (policy, kernels) = POLICIES[rng.below(2) as usize];
     let kernel = kernels[rng.below(kernels.len() as u64) as usize];
@@ -120,7 +133,8 @@ fn objection(seed: u64, fault: Option<Fault>) -> Option<String> {
         made.policy = Box::new(Planted { policy: made.policy, fault });
     }
     let horizon = Some(Time(60 * MILLISECOND));
-    let work = Workload { tasks, groups, locks: LOCKS.to_vec(), horizon, ..Workload::default() };
+    let faults = drawn_faults(seed, cpus);
+    let work = Workload { tasks, groups, faults, locks: LOCKS.to_vec(), horizon, ..Workload::default() };
     let mut checkers = Checkers::new(machine.cpu_count(), &Subject::all(&work));
     match simulate_with(&machine, made, work, None, &mut checkers, options) {
         // One of a full machine: what was asked for is not there.

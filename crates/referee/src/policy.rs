@@ -87,7 +87,8 @@ pub struct Referee<P: ?Sized = dyn CpuPolicy> {
     about: &'static About,
     cx: Context,
     cpus: Box<[CpuState]>,
-    /// Affinities that were asked for, by task, if a group has a cpuset; the table has what is left of them.
+    /// Affinities that were asked for, by task, if a group has a cpuset or CPUs may go offline; the table has what is
+    /// left of them.
     asked: Option<Vec<CpuSet>>,
     /// Tasks that are or were real-time tasks.
     realtime: Vec<TaskId>,
@@ -135,6 +136,33 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
         self.asked = groups.has_cpusets().then(Vec::new);
         self.has_limits = groups.iter().any(|(_, group)| group.quota.is_some());
         self.cx.groups = groups;
+    }
+
+    /// Prepares for [`Referee::set_online`], before the first task is added.
+    pub fn expect_offline(&mut self) {
+        debug_assert!(self.cx.tasks.is_empty(), "tasks come later");
+        self.asked.get_or_insert_default();
+    }
+
+    /// Only these CPUs are online. They are the CPUs of the root group, so that no task may use another one once it was
+    /// edited, which is up to the host.
+    pub fn set_online(&mut self, cpus: CpuSet) {
+        debug_assert!(self.asked.is_some(), "it was not said that CPUs may go offline");
+        self.cx.groups.edit(GroupId::ROOT).cpus = cpus;
+    }
+
+    /// The CPUs that `task` may use if it is edited now.
+    #[must_use]
+    pub fn allowed(&self, task: TaskId) -> CpuSet {
+        let own = self.asked.as_ref().map_or_else(|| self.cx.tasks.affinity(task), |asked| &asked[task.index()]);
+        self.cx.groups.confine(own, self.cx.tasks.group(task))
+    }
+
+    /// True if none of the CPUs that `task` asks for is online.
+    #[must_use]
+    pub fn is_stranded(&self, task: TaskId) -> bool {
+        let online = &self.cx.groups[GroupId::ROOT].cpus;
+        self.asked.as_ref().is_some_and(|asked| asked[task.index()].and(online).is_none())
     }
 
     /// The task groups.

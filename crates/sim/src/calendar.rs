@@ -38,6 +38,8 @@ pub enum Entry {
     Warm,
     /// A planned fault begins.
     Fault(u32),
+    /// A CPU comes back online.
+    Online(CpuId),
 }
 
 /// An entry as the wheel keeps it: kind, CPU and number in one word, which is stored and loaded as such.
@@ -66,6 +68,7 @@ impl Packed {
             Entry::Policy => (9, 0),
             Entry::Warm => (10, 0),
             Entry::Fault(index) => (11, index),
+            Entry::Online(cpu) => (12, cpu.0),
         };
         Packed((kind & 0xff) << KIND | kind >> 8 << 32 | u64::from(number))
     }
@@ -91,7 +94,8 @@ impl Packed {
             8 => Entry::Flusher,
             9 => Entry::Policy,
             10 => Entry::Warm,
-            _ => Entry::Fault(number),
+            11 => Entry::Fault(number),
+            _ => Entry::Online(CpuId(number)),
         }
     }
 }
@@ -131,9 +135,9 @@ mod tests {
         let (task, cpu, most) = (TaskId(u32::MAX - 1), CpuId(65_535), u32::MAX);
         let numbered = [Entry::Timer(task), Entry::Slack(task), Entry::Start(task), Entry::FirstWake(task)];
         let others = [Entry::Tick(cpu), Entry::Outsider(most), Entry::Reschedule(cpu, most), Entry::Reschedule(cpu, 0)];
-        for entry in
-            numbered.into_iter().chain(others).chain([Entry::Disks, Entry::Flusher, Entry::Policy, Entry::Warm])
-        {
+        let faults = [Entry::Fault(most), Entry::Online(cpu)];
+        let plain = [Entry::Disks, Entry::Flusher, Entry::Policy, Entry::Warm].into_iter().chain(faults);
+        for entry in numbered.into_iter().chain(others).chain(plain) {
             let packed = Packed::of(entry);
             assert_eq!(packed.entry(), entry);
             assert_eq!(packed.timer(), if let Entry::Timer(task) = entry { Some(task) } else { None });

@@ -70,6 +70,8 @@ pub struct Outcome {
     pub waiting: Vec<(TaskId, Awaited)>,
     /// Figures of the limits of groups after the warm-up, by group; of policies with limits alone.
     pub cpu_stats: Vec<(GroupId, CpuStat)>,
+    /// Tasks that were set free because none of their CPUs was online any more, and when, in order.
+    pub set_free: Vec<(TaskId, Time)>,
 }
 
 /// Party at fault.

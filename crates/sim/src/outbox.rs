@@ -31,10 +31,10 @@ impl<'a> Outbox<'a> {
         self.block[len % BLOCK] = (at, event);
     }
 
-    /// Tells the observer which CPUs `task` may use, after the events so far.
-    pub fn confine(&mut self, task: TaskId, cpus: &CpuSet) {
+    /// Tells the observer which CPUs `task` may use from `at` on, after the events so far.
+    pub fn confine(&mut self, at: Time, task: TaskId, cpus: &CpuSet) {
         self.flush();
-        self.observer.confine(task, cpus);
+        self.observer.confine(at, task, cpus);
     }
 
     /// Hands the remaining events to the observer.

@@ -157,8 +157,8 @@ impl<B: Observer> Observer for Explains<B> {
         self.rulings.explained_until(at);
     }
 
-    fn confine(&mut self, task: TaskId, cpus: &CpuSet) {
-        self.blame.confine(task, cpus);
+    fn confine(&mut self, at: Time, task: TaskId, cpus: &CpuSet) {
+        self.blame.confine(at, task, cpus);
     }
 }
 
@@ -170,8 +170,8 @@ impl Observer for Each<'_> {
         self.0.iter_mut().for_each(|observer| observer.observe(at, event));
     }
 
-    fn confine(&mut self, task: TaskId, cpus: &CpuSet) {
-        self.0.iter_mut().for_each(|observer| observer.confine(task, cpus));
+    fn confine(&mut self, at: Time, task: TaskId, cpus: &CpuSet) {
+        self.0.iter_mut().for_each(|observer| observer.confine(at, task, cpus));
     }
 }
 

@@ -100,8 +100,9 @@ fn experiment(rng: &mut Rng, has_disk: bool) -> String {
         let _ = writeln!(text, "\"2ms\"] }}, {{ reply = true }} ]\n\n[[outside]]\ncount = {}", rng.within(1, 6));
         let _ = writeln!(text, "program = [ {{ sleep = \"{}\" }}, {{ ask = \"inbox\" }} ]", time(rng, 1, 9_000));
     }
+    let spared = rng.below(cpus);
     for _ in 0..rng.below(4) * rng.below(2) {
-        text.push_str(&fault(rng, cpus));
+        text.push_str(&fault(rng, cpus, spared));
     }
     for task in 0..rng.within(1, 7) {
         let _ = writeln!(text, "\n[[task]]\nname = \"t{task}\"{}", attributes(rng, groups, cpus));
@@ -139,11 +140,16 @@ fn machine(rng: &mut Rng, cpus: u64) -> String {
     text
 }
 
-/// A fault of one CPU or of all, within the shortest duration.
-fn fault(rng: &mut Rng, cpus: u64) -> String {
-    let kind = one(rng, &["stolen", "lost-ticks"]);
+/// A fault of one CPU or of all, within the shortest duration. CPU `spared` never goes offline.
+fn fault(rng: &mut Rng, cpus: u64, spared: u64) -> String {
+    let kinds = ["stolen", "lost-ticks", "offline", "offline"];
+    let kind = one(rng, if cpus > 1 { &kinds } else { &kinds[..2] });
     let (at, span) = (time(rng, 0, 19_999), time(rng, 1, 40_000));
-    let cpu = if rng.below(4) == 0 { String::new() } else { format!("\ncpu = {}", rng.below(cpus)) };
+    let cpu = match kind {
+        "offline" => format!("\ncpu = {}", (spared + 1 + rng.below(cpus - 1)) % cpus),
+        _ if rng.below(4) == 0 => String::new(),
+        _ => format!("\ncpu = {}", rng.below(cpus)),
+    };
     format!("\n[[fault]]\nkind = \"{kind}\"\nat = \"{at}\"\nfor = \"{span}\"{cpu}\n")
 }
 

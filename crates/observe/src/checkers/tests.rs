@@ -181,7 +181,7 @@ fn an_exit_and_its_switch_belong_together() {
 fn a_task_is_held_to_the_cpus_that_it_may_use_by_now() {
     let found = |cpu| {
         let mut checkers = Checkers::new(2, &[pinned(0)]);
-        checkers.confine(TaskId(0), &pinned(1).affinity);
+        checkers.confine(Time::ZERO, TaskId(0), &pinned(1).affinity);
         let (task, from) = (TaskId(0), WakeSource::Interrupt);
         checkers.observe(Time(5), &Event::Wakeup { task, waker: None, cpu: CpuId(cpu), from });
         checkers.first().map(ToString::to_string)
@@ -253,4 +253,19 @@ fn a_watchdog_tells_of_the_task_that_was_the_first_to_wait_too_long() {
     let first = Wait { task: TaskId(2), since: Time(3), span: Span(13), over: false };
     assert_eq!(unfinished.overdue, Some(first));
     assert_eq!(begun().end(13).overdue, None, "as long as the limit is not too long");
+}
+
+/// A change of affinities, as when a CPU comes back, counts from its own time on, not from the last event on.
+#[test]
+fn idling_begins_when_the_task_may_use_the_idle_cpu() {
+    let mut checkers = Checkers::new(2, &[pinned(0), pinned(0)]).with_work_conserving(Span(10));
+    for task in [0, 1] {
+        let (task, from) = (TaskId(task), WakeSource::Interrupt);
+        checkers.observe(Time(0), &Event::Wakeup { task, waker: None, cpu: CpuId(0), from });
+    }
+    checkers.observe(Time(0), &Event::Switch { cpu: CpuId(0), prev: None, off: Off::Preempted, next: Some(TaskId(0)) });
+    checkers.confine(Time(50), TaskId(1), &CpuSet::All);
+    checkers.confine(Time(57), TaskId(1), &CpuSet::of(&[CpuId(0)]));
+    let checked = checkers.finish(Time(99), Ending::Horizon);
+    assert_eq!((checked.longest_idling, checked.count), (Some(Span(7)), 0), "{checked:?}");
 }

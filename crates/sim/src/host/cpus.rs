@@ -47,6 +47,8 @@ pub struct CpuRun {
     pub stolen: Time,
     /// Time until which no tick arrives.
     pub without_ticks: Time,
+    /// Time until which the CPU is unplugged; zero if it is online.
+    pub offline: Time,
     /// True while a tick is in the calendar.
     pub tick_armed: bool,
     /// Picks until the next tasks are loaded into the caches; see `load_ahead`.
@@ -74,6 +76,7 @@ impl CpuRun {
             parks: false,
             stolen: Time::ZERO,
             without_ticks: Time::ZERO,
+            offline: Time::ZERO,
             tick_armed: false,
             until_load: 0,
             ask_stamp: 0,

@@ -1,4 +1,4 @@
-//! Faults of the machine: stolen CPUs and lost ticks.
+//! Faults of the machine: their plan, stolen CPUs and lost ticks.
 
 use super::Host;
 use crate::calendar::{Entry, class};
@@ -25,6 +25,7 @@ impl Host<'_> {
         for cpu in cpus {
             match kind {
                 FaultKind::Stolen => self.steal(cpu, until),
+                FaultKind::Offline => self.goes_offline(cpu, until),
                 FaultKind::LostTicks => {
                     let run = &mut self.cpus[cpu.index()];
                     run.without_ticks = run.without_ticks.max(until);

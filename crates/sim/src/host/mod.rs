@@ -10,6 +10,7 @@
 //! | `storage` | disks, files and page cache |
 //! | `flusher` | the page cache's writes in the background |
 //! | `faults` | stolen CPUs and lost ticks |
+//! | `hotplug` | CPUs that go offline |
 //! | `costs` | CPU time of the host's own work |
 //! | `io_costs`, `elevator_lock` | CPU time of block I/O |
 //! | `preemption` | models of a kernel's preemption |
@@ -20,6 +21,7 @@ mod cpus;
 mod elevator_lock;
 mod faults;
 mod flusher;
+mod hotplug;
 mod io_costs;
 mod locks;
 mod outside;
@@ -87,6 +89,10 @@ pub struct Host<'a> {
     storage: Option<Box<StorageRun>>,
     charging: Charging,
     faults: Vec<MachineFault>,
+    /// Number of CPUs that are offline.
+    offline: usize,
+    /// Tasks that were set free because none of their CPUs was online, and when.
+    set_free: Vec<(TaskId, Time)>,
     /// Figures of the limits of groups during the warm-up.
     warm: Vec<(GroupId, CpuStat)>,
     has_policy_timer: bool,
@@ -140,6 +146,8 @@ impl<'a> Host<'a> {
             storage,
             charging: Charging::of(machine),
             faults: Vec::new(),
+            offline: 0,
+            set_free: Vec::new(),
             warm: Vec::new(),
             timer_slack: workload.timer_slack,
             standstill: Standstill::new(options.event_limit),
@@ -168,8 +176,8 @@ impl<'a> Host<'a> {
             _ => Vec::new(),
         };
         let (decisions, events) = (self.referee.decisions(), self.standstill.events());
-        let cpu_stats = self.cpu_stats();
-        Ok(Outcome { end: self.now(), reason, decisions, events, waiting, cpu_stats })
+        let (cpu_stats, set_free) = (self.cpu_stats(), self.set_free);
+        Ok(Outcome { end: self.referee.now(), reason, decisions, events, waiting, cpu_stats, set_free })
     }
 
     /// Figures of the limits of groups after the warm-up.
@@ -310,6 +318,7 @@ impl<'a> Host<'a> {
             Entry::Disks => self.disks_due(),
             Entry::Flusher => self.flusher_due(),
             Entry::Fault(index) => self.fault_begins(index),
+            Entry::Online(cpu) => self.comes_online(cpu),
             Entry::Warm => self.warm = self.referee.cpu_stats(),
             // An entry overtaken by an earlier one is stale: its consequences were handled then.
             Entry::Policy if self.agenda.policy_timer != self.now() => {}
@@ -336,7 +345,7 @@ impl<'a> Host<'a> {
 
     /// Tells the observer which CPUs `task` may use.
     fn tell_affinity(&mut self, task: TaskId) {
-        self.outbox.confine(task, self.referee.tasks().affinity(task));
+        self.outbox.confine(self.referee.now(), task, self.referee.tasks().affinity(task));
     }
 
     #[inline]

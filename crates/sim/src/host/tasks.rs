@@ -4,8 +4,8 @@ use super::Host;
 use crate::calendar::Entry;
 use crate::calendar::class;
 use goodness_core::{
-    Behaviour, CpuId, CpuSet, Enqueue, Event, LockId, Overhead, Rng, Seed, Span, Start, State, Step, StepContext,
-    TaskId, Time, WakeSource, Workload,
+    Behaviour, CpuId, CpuSet, Enqueue, Event, FaultKind, LockId, Overhead, Rng, Seed, Span, Start, State, Step,
+    StepContext, TaskId, Time, WakeSource, Workload,
 };
 
 /// The host's state of a task, hidden from policies: one cache line, touched by each burst. Other data is in columns of
@@ -107,6 +107,9 @@ impl Host<'_> {
     /// Enters the workload's tasks and their starts.
     pub fn enlist(&mut self, workload: Workload, seed: Seed) {
         self.referee.set_groups(workload.groups);
+        if workload.faults.iter().any(|it| it.kind == FaultKind::Offline) {
+            self.referee.expect_offline();
+        }
         if self.referee.has_limits() && workload.warmup > Span::ZERO {
             self.agenda.calendar.push(Time::ZERO + workload.warmup, class::WAKE, Entry::Warm);
         }
@@ -183,7 +186,7 @@ impl Host<'_> {
     /// Ends a sleep.
     #[inline(always)]
     pub fn timer_expired(&mut self, task: TaskId) {
-        let cpu = self.cpu_of(task);
+        let cpu = self.interrupted_cpu(task);
         if self.timer_slack > Span::ZERO {
             self.cpus[cpu.index()].interrupted = self.now();
         }
@@ -196,7 +199,7 @@ impl Host<'_> {
 
     /// The earliest time at which a timer with slack may expire: it does if its CPU is interrupted now anyway.
     pub fn slack_begins(&mut self, task: TaskId) {
-        if self.cpus[self.cpu_of(task).index()].interrupted == self.now() {
+        if self.cpus[self.interrupted_cpu(task).index()].interrupted == self.now() {
             self.timer_expired(task);
         } else {
             self.agenda.calendar.push(self.now() + self.timer_slack, class::WAKE, Entry::Timer(task));
@@ -204,11 +207,12 @@ impl Host<'_> {
     }
 
     /// Makes the blocked `task` runnable. `waker` is running on its own CPU; if `None`, an interrupt on the task's last
-    /// CPU wakes it.
+    /// CPU wakes it, or on another one while that CPU is offline.
     #[inline]
     pub fn wake(&mut self, task: TaskId, waker: Option<TaskId>, sync: bool) {
         self.agenda.live += 1;
-        self.wake_on(task, waker, self.cpu_of(waker.unwrap_or(task)), sync);
+        let on = waker.map_or_else(|| self.interrupted_cpu(task), |waker| self.cpu_of(waker));
+        self.wake_on(task, waker, on, sync);
     }
 
     /// Like [`Self::wake`], by the CPU `on`; counts nothing as live.

@@ -4,8 +4,8 @@
 //! [[fault]]
 //! at = "1s"
 //! for = "200ms"
-//! cpu = 3                # all CPUs if left out
-//! kind = "stolen"        # or lost-ticks
+//! cpu = 3                # all CPUs if left out; offline needs one
+//! kind = "stolen"        # or lost-ticks, offline
 //! ```
 
 use super::Reading;
@@ -36,6 +36,9 @@ impl Reading<'_> {
             }
             let cpu = table.get("cpu").map(|value| self.integer("cpu", value, 0, 65_535)).transpose()?;
             let cpu = cpu.map(|number| CpuId(number as u32));
+            if kind == FaultKind::Offline && cpu.is_none() {
+                return Err(self.wrong("kind", "offline needs the CPU that goes offline, such as cpu = 1"));
+            }
             plan.faults.push(MachineFault { kind, at: Time::ZERO + at, span, cpu });
         }
         self.section.set(0);

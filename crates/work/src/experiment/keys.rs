@@ -377,14 +377,15 @@ pub(super) const LOCK: &[Key] = &[
 pub(super) const FAULT: &[Key] = &[
     key(
         "kind",
-        "stolen or lost-ticks",
+        "stolen, lost-ticks or offline",
         "required",
-        "the hypervisor runs something else (on all CPUs: a stopped machine whose clock goes on); no timer interrupts",
+        "the hypervisor runs something else (on all CPUs: a stopped machine whose clock goes on); no timer interrupts; \
+         unplugged, its tasks move, and one that may use no other CPU is set free",
         r#"kind = "lost-ticks""#,
     ),
     key("at", "time", "required", "its beginning", r#"at = "2s""#),
     key("for", "time", "required", "its length", r#"for = "20ms""#),
-    key("cpu", "whole number", "all CPUs", "the CPU", "cpu = 0"),
+    key("cpu", "whole number", "all CPUs", "the CPU; offline needs one", "cpu = 0"),
 ];
 
 pub(super) const WORKLOAD: &[Key] = &[key("use", "text", "required", "its name", r#"use = "hogs""#)];

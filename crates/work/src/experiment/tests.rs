@@ -234,3 +234,15 @@ fn a_step_in_the_kernel_has_a_length_or_a_range() {
     }
     assert!(Experiment::read("x.toml", &text("3")).unwrap_err().contains("line 3: kernel: a time with its unit"));
 }
+
+#[test]
+fn a_fault_that_takes_cpus_offline_names_one() {
+    let of = |cpu: &str| {
+        let fault = format!("[[fault]]\nkind = \"offline\"\nat = \"1ms\"\nfor = \"2ms\"\n{cpu}");
+        let task = "[[task]]\nprogram = [ { sleep = \"1ms\" } ]\n";
+        Experiment::read("x.toml", &format!("duration = \"1s\"\n{fault}\n{task}"))
+    };
+    let refused = of("").err().unwrap_or_default();
+    assert!(refused.contains("kind: offline needs the CPU that goes offline, such as cpu = 1"), "{refused}");
+    assert!(of("cpu = 1").is_ok());
+}
