@@ -67,7 +67,8 @@ const CLASSES: [(&str, Class); 5] = [
 
 impl Edit {
     /// An edit as typed: `cpus=4`, `hz=1000`, `hogs=2`, `redis.nice=-5`, `1234.affinity=0-1`, `worker*.class=batch`,
-    /// `web.cpu_weight=50`, `table.hold=75%`, `disk.service=75%`, `disk.wbt_lat=2ms`. `None` if `text` is not an edit but a policy.
+    /// `web.cpu_weight=50`, `table.hold=75%`, `disk.service=75%`, `disk.wbt_lat=2ms`. `None` if `text` is not an edit
+    /// but a policy.
     ///
     /// # Errors
     /// An unknown key (the nearest is named), or a value of the wrong kind or out of range.

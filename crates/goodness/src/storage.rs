@@ -96,13 +96,8 @@ fn device(disk: &DiskSpec, seed: Seed) -> Result<Box<dyn Device>, String> {
 #[test]
 fn an_elevator_that_ignores_weights_is_named_where_there_are_some() {
     let mut work = Workload::default();
-    let disk = |elevator: Option<&str>| DiskSpec {
-        name: "sda".into(),
-        device: "null".into(),
-        sample: None,
-        elevator: elevator.map(str::to_string),
-        service: DiskSpec::AS_MODELLED,
-    };
+    let disk =
+        |elevator: Option<&str>| DiskSpec { elevator: elevator.map(str::to_string), ..DiskSpec::of("sda", "null") };
     let warned = |work: &Workload, judged: &str| unweighed(work, ElevatorSpec::parse(judged).ok().as_ref()).is_some();
     work.storage.disks = vec![disk(None)];
     assert!(!warned(&work, "mq-deadline"), "nothing weighs");

@@ -149,7 +149,7 @@ impl Observer for Longest {
         }
     }
 
-    fn confine(&mut self, at: Time, task: TaskId, cpus: &CpuSet) {
+    fn confine(&mut self, _: Time, task: TaskId, cpus: &CpuSet) {
         self.tracker.confine(task, cpus);
     }
 }

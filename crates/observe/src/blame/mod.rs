@@ -321,7 +321,7 @@ impl<F: FnMut(Explained)> Observer for Blame<F> {
         }
     }
 
-    fn confine(&mut self, at: Time, task: TaskId, cpus: &CpuSet) {
+    fn confine(&mut self, _: Time, task: TaskId, cpus: &CpuSet) {
         self.tracker.confine(task, cpus);
     }
 }
