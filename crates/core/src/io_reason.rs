@@ -10,6 +10,9 @@ pub enum IoReason {
     First,
     /// All slots for requests were taken, of the queue or of those that the elevator grants.
     NoSlot,
+    /// Write-back was throttled, or all slots were taken: the waiting one is an asynchronous write or a discard on a
+    /// disk that throttles these.
+    WriteBack,
     /// The device had as many requests as it takes when the waiting one came.
     DeviceFull,
     /// The class of I/O priority of the one ahead is served first.
@@ -78,6 +81,7 @@ impl IoReason {
         match self {
             IoReason::First => "first",
             IoReason::NoSlot => "no_slot",
+            IoReason::WriteBack => "write_back",
             IoReason::DeviceFull => "device_full",
             IoReason::Class { .. } => "io_class",
             IoReason::Aged => "io_aged",

@@ -138,7 +138,7 @@ impl Judge {
             IoReason::CpuTurn => goes.cpu != waits.cpu && goes.queue == waits.queue,
             IoReason::KindTurn => (goes.op, goes.sync) != (waits.op, waits.sync),
             IoReason::TokensUsedUp { tokens } => self.have_tokens(cx, waits) >= tokens.max(1),
-            IoReason::NoSlot | IoReason::DeviceFull => false,
+            IoReason::NoSlot | IoReason::WriteBack | IoReason::DeviceFull => false,
             IoReason::Idles { .. } | IoReason::Drains | IoReason::HeadMoves => false,
         }
     }

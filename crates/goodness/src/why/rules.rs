@@ -5,7 +5,7 @@ use goodness_core::{DiskId, IoReason, RequestId, Span, State, TaskId, Time};
 use goodness_observe::asked::{Asker, Decided, Placed};
 use goodness_observe::asked_elevator::{AskerIo, DecidedIo, DidIo};
 use goodness_observe::blame::{Cause, Segment, ServedFirst, Told};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Whom a rule is about.
@@ -42,11 +42,30 @@ pub(super) struct Rulings(Arc<Mutex<Said>>);
 struct Said {
     by_whom: BTreeMap<Whom, VecDeque<Ruling>>,
     placements: Placements,
+    /// Disks on which write-back is throttled.
+    throttled: BTreeSet<DiskId>,
     /// Time up to which latencies were explained; the run is ahead of its observers.
     explained: Time,
 }
 
+impl Said {
+    /// The reason to wait before the elevator has the I/O.
+    fn without_slot(&self, cause: Cause) -> IoReason {
+        match cause {
+            Cause::DiskQueue(it) if it.is_write_back && self.throttled.contains(&it.disk) => IoReason::WriteBack,
+            _ => IoReason::NoSlot,
+        }
+    }
+}
+
 impl Rulings {
+    /// Rulings of a run in which these disks throttle write-back.
+    pub fn throttled_on(disks: impl Iterator<Item = DiskId>) -> Rulings {
+        let rulings = Rulings::default();
+        rulings.said().throttled = disks.collect();
+        rulings
+    }
+
     /// Latencies that end before `now` are explained.
     pub fn explained_until(&self, now: Time) {
         self.said().explained = now;
@@ -100,7 +119,8 @@ impl Rulings {
             };
             match whom.and_then(|whom| said.by_whom.get(&whom)) {
                 Some(rulings) if matches!(segment.cause, Cause::DiskQueue(_)) => {
-                    let rule = of_request(segment, rulings).and_then(|own| longest(segment, &own));
+                    let rule = of_request(segment, rulings, said.without_slot(segment.cause))
+                        .and_then(|own| longest(segment, &own));
                     ruled.push(Segment { rule, ..segment });
                 }
                 Some(rulings) => cut(segment, rulings, &mut ruled),
@@ -113,16 +133,15 @@ impl Rulings {
 }
 
 /// Those of `rulings` about a number that are about the request of `segment`, which ends when the disk gets it. Before
-/// the elevator got it, it waited for a slot. `None` if the elevator never got it.
-fn of_request(segment: Segment, rulings: &VecDeque<Ruling>) -> Option<VecDeque<Ruling>> {
+/// the elevator got it, `before` let it wait. `None` if the elevator never got it.
+fn of_request(segment: Segment, rulings: &VecDeque<Ruling>, before: IoReason) -> Option<VecDeque<Ruling>> {
     let end = segment.from + segment.span;
     let known = rulings.partition_point(|ruling| ruling.at <= end);
     let last = rulings.range(..known).rposition(|ruling| ruling.mark != Mark::Nothing)?;
     if rulings[last].mark == Mark::Freed {
         return None;
     }
-    let no_slot = Some(Told::Elevator(IoReason::NoSlot));
-    let before = Ruling { at: Time::ZERO, rule: no_slot, mark: Mark::Nothing };
+    let before = Ruling { at: Time::ZERO, rule: Some(Told::Elevator(before)), mark: Mark::Nothing };
     Some(std::iter::once(before).chain(rulings.range(last..known).copied()).collect())
 }
 
@@ -258,13 +277,23 @@ mod tests {
 
     /// The rule of a request that is queued at `from` and that the disk gets at `to`.
     fn rule(said: &[(u64, Option<IoReason>, Mark)], from: u64, to: u64) -> Option<&'static str> {
+        rule_of(Rulings::default(), said, false, from, to)
+    }
+
+    /// Likewise; `is_write_back` says whether it is write-back.
+    fn rule_of(
+        rulings: Rulings,
+        said: &[(u64, Option<IoReason>, Mark)],
+        is_write_back: bool,
+        from: u64,
+        to: u64,
+    ) -> Option<&'static str> {
         let (disk, request) = (DiskId(0), RequestId(0));
-        let rulings = Rulings::default();
         for (at, rule, mark) in said {
             let ruling = Ruling { at: Time(*at), rule: rule.map(Told::Elevator), mark: *mark };
             rulings.note(Whom::Request(disk, request), ruling, Span(1_000));
         }
-        let cause = Cause::DiskQueue(ServedFirst { disk, request, requests: 1, writes: 0, most: None });
+        let cause = Cause::DiskQueue(ServedFirst { disk, request, requests: 1, writes: 0, most: None, is_write_back });
         let (from, span) = (Time(from), Span(to - from));
         let (task, cpu) = (TaskId(0), CpuId(0));
         let mut segments = vec![Segment { task, cpu, from, span, cause, rule: None, placed: None, lock: None }];
@@ -282,5 +311,14 @@ mod tests {
         assert_eq!(rule(&both, 30, 80), Some("batch"), "the former owner itself");
         assert_eq!(rule(&former, 50, 100), None, "a flush that the elevator never got");
         assert_eq!(rule(&[], 50, 100), None);
+    }
+
+    #[test]
+    fn write_back_on_a_disk_that_throttles_it_may_have_waited_for_that() {
+        let said = [(90, None, Mark::Inserted)];
+        let on = |disk| Rulings::throttled_on(std::iter::once(DiskId(disk)));
+        assert_eq!(rule_of(on(0), &said, true, 20, 100), Some("write_back"));
+        assert_eq!(rule_of(on(0), &said, false, 20, 100), Some("no_slot"), "a read");
+        assert_eq!(rule_of(on(1), &said, true, 20, 100), Some("no_slot"), "on another disk");
     }
 }

@@ -14,7 +14,7 @@ use crate::run::Named;
 use crate::simulation::Beside;
 use crate::work::Work;
 use goodness_core::spelling::suggest;
-use goodness_core::{CpuSet, Event, LockId, Observer, Span, TaskId, Time};
+use goodness_core::{CpuSet, DiskId, Event, LockId, Observer, Span, TaskId, Time};
 use goodness_observe::Subject;
 use goodness_observe::asked::Asked;
 use goodness_observe::asked_elevator::AskedElevator;
@@ -45,7 +45,8 @@ pub(super) fn answer(run: Explained, question: &Question, found: &Found, told: T
     question.check(&found.lateness)?;
     let ready = run.ready()?;
     let names = names(&ready, run.work);
-    let rulings = Rulings::default();
+    let disks = ready.work.storage.disks.iter().zip(0..).filter(|(disk, _)| disk.wbt_lat.is_some());
+    let rulings = Rulings::throttled_on(disks.map(|(_, number)| DiskId(number)));
     let mut account = Account::new(&names, found.of, question.worst, Some(rulings.clone()));
     run.explain(ready, found, rulings, &mut account, told)?;
     let whom = super::name(found.of).to_string();

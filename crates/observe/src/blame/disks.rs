@@ -16,6 +16,8 @@ pub struct ServedFirst {
     pub writes: u32,
     /// The task that submitted most of them; `None` if there are none.
     pub most: Option<TaskId>,
+    /// True if the I/O that waited is an asynchronous write or a discard.
+    pub is_write_back: bool,
 }
 
 /// The stations of an I/O that is done.
@@ -37,6 +39,11 @@ struct Completion {
     at: Time,
     by: Submitter,
     is_write: bool,
+}
+
+/// True for what write-back throttling limits.
+fn is_write_back(op: Operation, sync: bool) -> bool {
+    op == Operation::Discard || (op == Operation::Write && !sync)
 }
 
 /// Requests that are remembered, at least. A choice.
@@ -80,7 +87,10 @@ impl Disks {
                 let (issued, _) = *self.issued.get(&(event.disk, event.request))?;
                 let queued = Time(at.0.saturating_sub(event.span.0));
                 let released = queued + held;
-                let first = self.served_first((event.disk, event.request), released, issued);
+                let first = ServedFirst {
+                    is_write_back: is_write_back(event.op, event.sync),
+                    ..self.served_first((event.disk, event.request), released, issued)
+                };
                 return Some(IoTimes { queued, released, issued, first });
             }
             _ => {}
@@ -102,7 +112,7 @@ impl Disks {
 
     fn served_first(&self, (disk, request): (DiskId, RequestId), queued: Time, issued: Time) -> ServedFirst {
         let mut by: BTreeMap<Submitter, u32> = BTreeMap::new();
-        let mut first = ServedFirst { disk, request, requests: 0, writes: 0, most: None };
+        let mut first = ServedFirst { disk, request, requests: 0, writes: 0, most: None, is_write_back: false };
         let all = self.completions.get(&disk).into_iter().flatten();
         for it in all.filter(|it| queued < it.at && it.at <= issued) {
             first.requests += 1;

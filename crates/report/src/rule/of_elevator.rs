@@ -57,6 +57,7 @@ fn words(reason: IoReason, name: impl FnOnce(Submitter) -> String) -> String {
     match reason {
         IoReason::First => "they came first".into(),
         IoReason::NoSlot => "all slots for requests were taken".into(),
+        IoReason::WriteBack => "write-back was throttled, or all slots for requests were taken".into(),
         IoReason::DeviceFull => "the disk was busy when it came".into(),
         IoReason::Class { ahead, waiting } => {
             format!("I/O class {} is served before {}", class(ahead), class(waiting))
@@ -112,6 +113,7 @@ fn a_rule_reads_as_the_reason_of_a_wait() {
 pub(super) fn in_general(name: &str) -> Option<&'static str> {
     Some(match name {
         "no_slot" => "slots for requests that were all taken",
+        "write_back" => "write-back that was throttled, or slots that were all taken",
         "device_full" => "a disk that was busy",
         "io_class" => "a higher I/O class",
         "io_aged" => "a long wait behind higher I/O classes",
