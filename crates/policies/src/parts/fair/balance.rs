@@ -571,4 +571,25 @@ mod tests {
         assert_eq!([ms(4, 250, 4, true), ms(4, 250, 8, true)], [4, 8]);
         assert_eq!(ms(2, 250, 512, false), 200, "a tenth of a second for each CPU");
     }
+
+    /// The control: without a draw, the first of equal groups is always found.
+    #[test]
+    fn any_of_overloaded_groups_that_are_alike_is_found_and_of_others_the_first() {
+        let cpus = [0, 1, 2].map(CpuId);
+        let found = |kind: Kind, rng: &mut Option<Rng>| {
+            let mut busiest = Busiest::default();
+            cpus.iter()
+                .for_each(|cpu| busiest.compare((kind, Group::default(), std::slice::from_ref(cpu)), rng.as_mut()));
+            busiest.found.expect("a group").2[0].index()
+        };
+        let counts = |kind, mut rng: Option<Rng>| {
+            let mut counts = [0; 3];
+            (0..3_000).for_each(|_| counts[found(kind, &mut rng)] += 1);
+            counts
+        };
+        let drawn = counts(Kind::Overloaded, Some(goodness_core::Seed(7).rng()));
+        assert!(drawn.iter().all(|count| (900..1_100).contains(count)), "a third each: {drawn:?}");
+        assert_eq!(counts(Kind::Overloaded, None), [3_000, 0, 0]);
+        assert_eq!(counts(Kind::Spare, Some(goodness_core::Seed(7).rng())), [3_000, 0, 0]);
+    }
 }
