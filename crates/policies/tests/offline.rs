@@ -55,6 +55,26 @@ fn every_policy_leaves_a_cpu_that_is_offline_and_uses_it_again_when_it_is_back()
     }
 }
 
+/// Idle balancing does not wait for passes that were made in vain while the CPU was away. Without the rule it is 52 ms.
+#[test]
+fn the_fair_classes_use_a_cpu_within_three_ticks_of_its_return() {
+    let machine = Machine::flat(2, 250).unwrap();
+    let away = MachineFault { at: Time(300_000_000), span: Span::from_ms(200), ..OFFLINE };
+    for name in ["cfs", "eevdf"] {
+        let entry = goodness_policies::entry(name).expect("a listed policy is found");
+        let tasks = (0..4).map(|_| hog()).collect();
+        let work = Workload { tasks, faults: vec![away], horizon: Some(Time(600_000_000)), ..Workload::default() };
+        let policy = (entry.make)(&machine, &[], Seed(1)).expect("defaults are settings");
+        let mut history = History::new();
+        simulate_with(&machine, policy, work, None, &mut history, Options::default()).expect("it runs");
+        let back = history.iter().find(|(at, event)| {
+            *at >= away.at + away.span && matches!(event, Event::Switch { cpu: CpuId(1), next: Some(_), .. })
+        });
+        let late = back.expect("it is used again").0.since(away.at + away.span);
+        assert!(late <= Span::from_ms(12), "{name}: {late:?}");
+    }
+}
+
 /// A policy with one mistake about CPUs that go offline.
 struct Wrong {
     inner: Box<dyn CpuPolicy>,

@@ -15,7 +15,7 @@ use super::domains::{Comparison, Domain, Group, Imbalance, Kind};
 use super::load::FULL;
 use super::moves::Moving;
 use super::order::{Order, Version};
-use goodness_core::{Context, CpuId, Effort, Idle, Level, Machine, Pull, Rng, Seed, Span, Time};
+use goodness_core::{Context, CpuId, Effort, GroupId, Idle, Level, Machine, Pull, Rng, Seed, Span, Time};
 use std::cmp::Ordering;
 
 /// Factor by which a busy CPU balances less often than an idle one.
@@ -363,8 +363,10 @@ impl<O: Order> Stack<O> {
         }
         balancer.next_idle = cx.now + cx.machine.tick();
         let own = self.balancer.round.cpus.len();
+        // Those that are offline are left alone: passes in vain would put off those after they are back.
+        let online = &cx.groups[GroupId::ROOT].cpus;
         for cpu in cx.machine.cpu_ids() {
-            if self.is_idle(cpu) {
+            if self.is_idle(cpu) && online.contains(cpu) {
                 self.balancer.round.cpus.push(cpu);
             }
         }
