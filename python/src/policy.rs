@@ -6,12 +6,13 @@ use crate::waiting::{Cancel, Raised};
 use goodness::Own;
 use goodness_core::policy::previous_cpu;
 use goodness_core::{
-    About, Context as View, CpuId, CpuPolicy, Dequeue, Enqueue, Idle, Machine, Needs, Pick, PolicyEntry, Pull,
-    Rejected, Resched, Seed, Span, Stop, TaskId, Time,
+    About, Context as View, CpuId, CpuPolicy, CpuSet, Dequeue, Enqueue, GroupId, Idle, Machine, Needs, Pick,
+    PolicyEntry, Pull, Rejected, Resched, Seed, Span, Stop, TaskId, Time,
 };
 use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
+use std::cell::Cell;
 use std::sync::{Mutex, PoisonError};
 
 /// The policy that `class` describes. Its exceptions end the work and wish to `cancel` the rest of it.
@@ -73,6 +74,8 @@ struct Scripted {
     selects: bool,
     balances: bool,
     has_timer: bool,
+    /// True once CPUs have gone offline: affinities of queued tasks change without a verb.
+    knows_offline: Cell<bool>,
     cancel: Cancel,
 }
 
@@ -107,6 +110,7 @@ impl Scripted {
             selects: overrides("select_cpu")?,
             balances: overrides("balance")?,
             has_timer: overrides("next_timer")?,
+            knows_offline: Cell::new(false),
             cancel: cancel.clone(),
             object: object.unbind(),
         })
@@ -130,6 +134,7 @@ impl Scripted {
             }
             let view = self.view.bind(py);
             view.borrow_mut().now = cx.now.0;
+            self.refresh(py, cx);
             let words = words.iter().map(|word| self.given(py, cx, word));
             let given: Vec<_> = std::iter::once(Ok(view.clone().into_any())).chain(words).collect::<PyResult<_>>()?;
             let answer = self.object.bind(py).call_method1(verb, PyTuple::new(py, given)?)?;
@@ -139,6 +144,17 @@ impl Scripted {
                 false => why,
             })
         })
+    }
+
+    /// Brings all tasks up to date in a run in which CPUs go offline.
+    fn refresh(&self, py: Python<'_>, cx: &View) {
+        let changes = self.knows_offline.get() || cx.groups[GroupId::ROOT].cpus != CpuSet::All;
+        self.knows_offline.set(changes);
+        if changes {
+            for (object, number) in self.tasks.iter().zip(0..) {
+                *object.bind(py).borrow_mut() = Task::of(&cx.tasks, TaskId(number));
+            }
+        }
     }
 
     fn given<'py>(&self, py: Python<'py>, cx: &View, word: &Word) -> PyResult<Bound<'py, PyAny>> {

@@ -216,6 +216,9 @@ class Moody(RoundRobin):
 def test_the_contract_of_the_built_in_policies_is_kept_in_python(capsys: pytest.CaptureFixture[str]) -> None:
     # A task changes its affinity while it runs, and is preempted then.
     check_policy(RoundRobin, cpus=[8], draws=1, seed=2434149034)
+    # CPUs go offline and come back, so that affinities of queued tasks change.
+    check_policy(RoundRobin, cpus=[2], draws=1, seed=1404395063)
+    check_policy(RoundRobin, draws=60, seed=7)
     assert capsys.readouterr().out == "", "the seed was given"
     check_policy(RoundRobin, draws=3)
     said = capsys.readouterr().out

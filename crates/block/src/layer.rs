@@ -19,8 +19,8 @@ use crate::pieces::{Chain, NONE, Piece, Pieces};
 use crate::pool::Pool;
 use crate::wbt::WriteBack;
 use goodness_core::{
-    Device, DeviceFacts, DiskId, HwQueue, Io, IoEvent, IoStage, Layer, MadeElevator, Operation, QueueFacts, QueueLock,
-    RegisteredElevator, Request, RequestId, Seed, Span, Submitter, Time,
+    Device, DeviceFacts, DiskId, ElevatorAbout, HwQueue, Io, IoEvent, IoStage, Layer, MadeElevator, Operation,
+    QueueFacts, QueueLock, RegisteredElevator, Request, RequestId, Seed, Span, Submitter, Time,
 };
 use goodness_referee::{ElevatorReferee, Refusal};
 use std::collections::VecDeque;
@@ -65,6 +65,12 @@ impl Default for QueueOptions {
 
 /// The elevator that turns write-back throttling off.
 const WITHOUT_WBT: &str = "bfq";
+
+/// True if `wbt_lat` of a disk behind this elevator has an effect.
+#[must_use]
+pub fn throttles_write_back(about: &ElevatorAbout) -> bool {
+    about.layer == Layer::MultiQueue && about.name != WITHOUT_WBT
+}
 
 /// Requests per direction of the single-queue layer.
 const LEGACY_REQUESTS: u32 = 128;
@@ -117,8 +123,7 @@ impl Queue {
     /// A disk of `device` behind an elevator that was made for [`queue_facts`].
     pub(crate) fn new(made: MadeElevator, options: &QueueOptions, device: Box<dyn Device>) -> Queue {
         let (layer, facts, about) = (made.about.layer, made.facts, device.facts());
-        let is_throttled = layer == Layer::MultiQueue && made.about.name != WITHOUT_WBT;
-        let wbt_lat = options.wbt_lat.filter(|_| is_throttled);
+        let wbt_lat = options.wbt_lat.filter(|_| throttles_write_back(made.about));
         Queue {
             referee: ElevatorReferee::new(made, 2 * facts.requests as usize),
             layer,

@@ -29,6 +29,6 @@ mod wbt;
 pub use build::{by_name, by_name_around};
 pub use disk::{Disk, Out, Outcome, Work};
 pub use drive::{Arrival, Drive, Driven, Fault, Source};
-pub use layer::{Queue, QueueOptions};
+pub use layer::{Queue, QueueOptions, throttles_write_back};
 pub use storage::Storage;
 pub use throttle::Throttle;

@@ -153,6 +153,7 @@ impl Compare {
         } else {
             Contender::arms(&self.arm, &work.standard_policy()?)?
         };
+        work.check_arms(&contenders)?;
         let (seed, runs, timing) = (self.seed, self.runs, self.timing);
         Ok(Plan { seed, runs, timelines, timing, ..Plan::of(work, contenders) })
     }

@@ -7,7 +7,7 @@ use crate::output::{self, Outputs};
 use crate::watching::watch;
 use crate::words::{self, command_line};
 use clap::Args;
-use goodness::{Contender, Plan, PolicySpec, Timelines, Work, check_names, shipped};
+use goodness::{Plan, PolicySpec, Timelines, Work, check_names, shipped};
 use goodness_report::model::Details;
 use goodness_report::schedule;
 
@@ -88,10 +88,8 @@ impl Run {
     }
 
     fn plan<'a>(&self, work: &'a Work) -> Result<Plan<'a>, Failure> {
-        let named: Vec<String> = self.elevator.iter().cloned().collect();
         let policy = self.policy.as_deref().map_or_else(|| work.standard_policy(), PolicySpec::parse)?;
-        let elevator = work.elevators(&named)?.into_iter().next();
-        let contender = Contender { elevator, ..Contender::arm(self.arm.as_deref().unwrap_or_default(), &policy)? };
+        let contender = work.arm(self.arm.as_deref(), &policy, self.elevator.as_deref())?;
         Ok(Plan {
             seed: self.seed,
             runs: 1,

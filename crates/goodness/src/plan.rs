@@ -14,7 +14,7 @@ use crate::run::{Named, RunResult};
 use crate::runs::{self, Arm, Collected, Drawn, Runs};
 use crate::simulation::{self, Around, Beside, Trial};
 use crate::standstill;
-use crate::storage::unweighed;
+use crate::storage::unheeded;
 use crate::throttles::Throttles;
 use crate::work::Work;
 use goodness_core::{
@@ -243,7 +243,7 @@ impl<'a> Plan<'a> {
         let Ready { machine, mut work, tasks, seed } = self.ready(job)?;
         let remarks = work.remarks.take();
         let lacks = lacks(job.contender.policy.entry(), &work);
-        let unweighed = unweighed(&work, job.contender.elevator.as_ref());
+        let unheeded = unheeded(&work, job.contender.elevator.as_ref());
         let groups = work.groups.clone();
         let end = last(&work);
         let began = self.timing.then(Instant::now);
@@ -281,7 +281,7 @@ impl<'a> Plan<'a> {
             tasks,
             groups,
             remarks: remarked(remarks, notes),
-            unweighed,
+            unheeded,
             outcome: run.outcome,
             wall_ns: began.map(|began| began.elapsed().as_nanos() as u64),
         })

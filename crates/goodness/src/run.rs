@@ -25,8 +25,8 @@ pub struct RunResult {
     pub groups: Groups,
     /// Remarks of the work.
     pub remarks: Remarked,
-    /// A warning that the elevator ignores weights of groups.
-    pub unweighed: Option<String>,
+    /// A warning that the elevator ignores weights of groups, or the throttling of write-back.
+    pub unheeded: Option<String>,
 }
 
 /// Name and number of a task, for display.

@@ -149,6 +149,43 @@ impl Work {
         Ok(Contender::cross(&policies, &self.elevators(elevators)?))
     }
 
+    /// One arm as typed, `policy` where it names none, behind the elevator that it names, else behind `named`, else
+    /// behind the first default one.
+    ///
+    /// # Errors
+    /// As [`Contender::arm`] and [`Work::elevators`]; two elevators.
+    pub fn arm(&self, typed: Option<&str>, policy: &PolicySpec, named: Option<&str>) -> Result<Contender, Refusal> {
+        let arm = Contender::arm(typed.unwrap_or_default(), policy)?;
+        self.check_arms(std::slice::from_ref(&arm))?;
+        match (&arm.elevator, named) {
+            (Some(own), Some(named)) => {
+                let what = format!("elevator {named}: the arm names elevator {own}");
+                Err(Refusal::usage(what).remedy("leave one of them out").option("elevator"))
+            }
+            (Some(_), None) => Ok(arm),
+            (None, _) => {
+                let named: Vec<String> = named.map(str::to_string).into_iter().collect();
+                Ok(Contender { elevator: self.elevators(&named)?.into_iter().next(), ..arm })
+            }
+        }
+    }
+
+    /// Checks that no arm names an elevator where the work leaves none open.
+    ///
+    /// # Errors
+    /// The first that does.
+    pub fn check_arms(&self, arms: &[Contender]) -> Result<(), Refusal> {
+        match arms.iter().find_map(|arm| arm.elevator.as_ref()).filter(|_| !self.source.asks_for_elevator()) {
+            Some(elevator) => Err(self.no_open_disk(&elevator.to_string()).option("arm")),
+            None => Ok(()),
+        }
+    }
+
+    fn no_open_disk(&self, elevator: &str) -> Refusal {
+        let what = format!("elevator {elevator}: \"{}\" has no disk whose elevator is open", self.source.name());
+        Refusal::usage(what).remedy("leave it out")
+    }
+
     /// The named elevators, or the default ones with the recorded one first, for work with disks that leaves the
     /// elevator open; none for other work.
     ///
@@ -169,10 +206,7 @@ impl Work {
         }
         match named.first() {
             None => Ok(Vec::new()),
-            Some(name) => {
-                let what = format!("elevator {name}: \"{}\" has no disk whose elevator is open", self.source.name());
-                Err(Refusal::usage(what).remedy("leave it out").option("elevator"))
-            }
+            Some(name) => Err(self.no_open_disk(name).option("elevator")),
         }
     }
 }

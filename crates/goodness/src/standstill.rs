@@ -14,10 +14,13 @@ const NAMED_MAX: usize = 4;
 pub(crate) fn fault(source: &dyn WorkloadSource, tasks: &[Named], fault: &Fault) -> Refusal {
     let whose = match fault.task {
         Some(task) => format!("{}: {}", place(source, task), name(tasks, task)),
-        None => source.name().to_string(),
+        None => format!("\"{}\":", source.name()),
     };
-    Refusal::usage(format!("{whose} {} (at {})", fault.sentence, fault.at))
-        .remedy("mend its programme: give a step a length above 0, or use only what is there")
+    let remedy = match fault.task {
+        Some(_) => "mend its programme: give a step a length above 0, or use only what is there",
+        None => "mend the file: faults name CPUs of the machine and leave one online, and programmes let time pass",
+    };
+    Refusal::usage(format!("{whose} {} (at {})", fault.sentence, fault.at)).remedy(remedy)
 }
 
 /// Fails for a run that ended in a deadlock: all tasks wait, or one waits for a lock that is never released.

@@ -1,7 +1,7 @@
 //! The disks of a trial: devices by name behind the elevator that is being judged.
 
 use crate::spec::ElevatorSpec;
-use goodness_block::{Disk, QueueOptions, Storage, Throttle, by_name_around};
+use goodness_block::{Disk, QueueOptions, Storage, Throttle, by_name_around, throttles_write_back};
 use goodness_core::{Device, DiskId, DiskSpec, Groups, Machine, MadeElevator, Seed, Workload};
 use goodness_device::{Dilated, Recorded};
 
@@ -39,8 +39,22 @@ pub fn build(
     Storage::new(disks, &spec.volumes).map(Some)
 }
 
+/// A warning about an elevator of a disk that takes no notice of what was asked for that disk or for groups.
+pub fn unheeded(work: &Workload, judged: Option<&ElevatorSpec>) -> Option<String> {
+    unweighed(work, judged).or_else(|| unthrottled(work, judged))
+}
+
+/// A warning about an elevator that turns off the throttling of write-back on its disk.
+fn unthrottled(work: &Workload, judged: Option<&ElevatorSpec>) -> Option<String> {
+    let judged = judged.map(ToString::to_string);
+    let asked = work.storage.disks.iter().filter(|disk| disk.wbt_lat.is_some());
+    let entries = asked.filter_map(|disk| goodness_elevators::parse(name_of(disk, judged.as_deref())).ok());
+    let off = entries.map(|(entry, _)| entry.about).find(|about| !throttles_write_back(about))?.name;
+    Some(format!("{off} has no throttling of write-back, so wbt_lat changes nothing"))
+}
+
 /// A warning about an elevator of a disk that takes no notice of the groups' weights for I/O.
-pub fn unweighed(work: &Workload, judged: Option<&ElevatorSpec>) -> Option<String> {
+fn unweighed(work: &Workload, judged: Option<&ElevatorSpec>) -> Option<String> {
     let judged = judged.map(ToString::to_string);
     let elevators = work.storage.disks.iter().map(|disk| name_of(disk, judged.as_deref()));
     let entries = elevators.filter_map(|name| goodness_elevators::parse(name).ok()).map(|(entry, _)| entry);
@@ -107,4 +121,15 @@ fn an_elevator_that_ignores_weights_is_named_where_there_are_some() {
     assert!(unweighed(&work, None).is_some_and(|it| it.starts_with("none takes")), "the default");
     work.storage.disks.push(disk(Some("cfq")));
     assert!(warned(&work, "bfq"), "the elevator that a disk has");
+}
+
+#[test]
+fn an_elevator_that_turns_wbt_off_is_named_where_it_was_asked_for() {
+    let mut work = Workload::default();
+    let wbt_lat = Some(goodness_core::Span::from_ms(2));
+    work.storage.disks = vec![DiskSpec { wbt_lat, ..DiskSpec::of("sda", "null") }];
+    let warned = |work: &Workload, judged: &str| unheeded(work, ElevatorSpec::parse(judged).ok().as_ref()).is_some();
+    assert_eq!(["bfq", "cfq", "mq-deadline"].map(|judged| warned(&work, judged)), [true, true, false]);
+    work.storage.disks[0].wbt_lat = None;
+    assert!(!warned(&work, "bfq"), "it was not asked for");
 }

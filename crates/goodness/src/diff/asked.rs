@@ -25,11 +25,12 @@ impl Asked {
     pub fn contenders(&self, work: &Work) -> Result<Vec<Contender>, Refusal> {
         let standard = work.standard_policy()?;
         if !self.arms.is_empty() {
-            return match &self.arms[..] {
-                [one] if self.is_beside_saved => Ok(vec![Contender::arm(one, &standard)?]),
-                [_] => Contender::arms(&self.arms, &standard),
-                several => several.iter().map(|it| Contender::arm(it, &standard)).collect(),
+            let arms: Vec<Contender> = match &self.arms[..] {
+                [one] if self.is_beside_saved => vec![Contender::arm(one, &standard)?],
+                [_] => Contender::arms(&self.arms, &standard)?,
+                several => several.iter().map(|it| Contender::arm(it, &standard)).collect::<Result<_, _>>()?,
             };
+            return work.check_arms(&arms).map(|()| arms);
         }
         let policies = if self.policies.is_empty() { vec![standard.to_string()] } else { self.policies.clone() };
         let elevators = work.elevators(&self.elevators)?;

@@ -11,7 +11,6 @@ mod rules;
 mod run;
 mod simulated;
 
-use crate::contender::Contender;
 use crate::open::{OpenOptions, is_recording, open};
 use crate::progress::Watch;
 use crate::refusal::Refusal;
@@ -62,8 +61,7 @@ pub fn why(
     let judge = if is_recording { Vec::new() } else { std::mem::take(&mut options.judge) };
     let work = open(input, &options, watch)?;
     let policy = run.policy.as_deref().map_or_else(|| work.standard_policy(), PolicySpec::parse)?;
-    let elevator = work.elevators(&run.elevator.iter().cloned().collect::<Vec<_>>())?.into_iter().next();
-    let contender = Contender { elevator, ..Contender::arm(run.arm.as_deref().unwrap_or_default(), &policy)? };
+    let contender = work.arm(run.arm.as_deref(), &policy, run.elevator.as_deref())?;
     let Simulated { seed, replication, .. } = *run;
     why_simulated(Explained { work: &work, contender: &contender, seed, replication, judge: &judge }, question, watch)
 }
