@@ -63,13 +63,10 @@ impl Default for QueueOptions {
     }
 }
 
-/// The elevator that turns write-back throttling off.
-const WITHOUT_WBT: &str = "bfq";
-
 /// True if `wbt_lat` of a disk behind this elevator has an effect.
 #[must_use]
 pub fn throttles_write_back(about: &ElevatorAbout) -> bool {
-    about.layer == Layer::MultiQueue && about.name != WITHOUT_WBT
+    about.layer == Layer::MultiQueue
 }
 
 /// Requests per direction of the single-queue layer.

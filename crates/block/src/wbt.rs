@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Source: `Documentation/ABI/stable/sysfs-block` (`wbt_lat_usec`) and behaviour of Linux 6.x. Asynchronous writes and
-//! discards are limited, each kind on its own; reads and synchronous writes pass. The limit begins at 16, or the depth
+//! discards are limited and counted each on its own; reads and synchronous writes pass. The limit begins at 16, or the depth
 //! of the device if that is less, and halves with each step down. Background write-back gets a quarter of it, and
 //! discards do. A step up beyond the beginning is possible while there are only writes, to three quarters of the
 //! depth. With a volatile write cache, writes that wait go on once none is in flight.
@@ -16,7 +16,9 @@
 //! that Linux gives write-back then is given while no read was seen for 100 ms; Linux gives a quarter or a half to
 //! write-back for which nobody waits. Write-back of a `sync` passes here as other synchronous writes do; Linux limits it,
 //! and lets only direct writes pass. Writes for swap are not told apart.
-//! `bfq` turns wbt off for its queue, and the single-queue layer has none.
+//! A write to a disk that an experiment does not call `sync` counts as write-back, where direct I/O of Linux does not.
+//! Discards and writes wait in one line, so that a discard without room holds up the writes behind it. The single-queue
+//! layer has no wbt. `bfq` turns the one off that is there by default in Linux; one that was asked for stays.
 
 use goodness_core::{Operation, RequestId, Span, Time};
 
@@ -126,7 +128,7 @@ impl WriteBack {
         };
     }
 
-    /// Limit of write-back that somebody waits for.
+    /// Limit of other write-back, as far as it decides who goes on.
     fn normal(&self) -> u32 {
         if self.max <= 2 { self.max } else { self.max.div_ceil(2) }
     }
@@ -149,8 +151,12 @@ impl WriteBack {
         !self.waits[it]
     }
 
-    /// Counts one of `kind` that goes to the elevator. The first begins a window.
+    /// Counts one of `kind` that goes to the elevator. The first begins a window; those in which nothing was in flight
+    /// are over by then.
     pub fn take(&mut self, now: Time, kind: Kind) {
+        while self.until.is_some_and(|until| until <= now) {
+            self.expire(self.until.unwrap_or(now));
+        }
         self.in_flight[kind as usize] += 1;
         if self.until.is_none() {
             self.begin_window(now);
@@ -202,9 +208,9 @@ impl WriteBack {
         in_flight == 0 || (in_flight < limit && limit - in_flight >= self.background() / 2)
     }
 
-    /// The end of the window, if there is one.
+    /// The end of the window, if there is one and something is in flight.
     pub fn window_ends(&self) -> Option<Time> {
-        self.until
+        self.until.filter(|_| self.in_flight != [0; 2])
     }
 
     /// Ends the window if it is over. Returns true if those that waited may go on.
@@ -250,17 +256,18 @@ impl WriteBack {
 
     fn step_down(&mut self, is_late: bool) {
         if self.max > 1 {
-            self.step = if self.step < 0 && is_late { 0 } else { self.step + 1 };
-            self.unknown = 0;
-            self.set_max();
+            self.set_step(if self.step < 0 && is_late { 0 } else { self.step + 1 });
         }
+    }
+
+    fn set_step(&mut self, step: i32) {
+        (self.step, self.unknown) = (step, 0);
+        self.set_max();
     }
 
     fn step_up(&mut self) {
         if !self.is_highest {
-            self.step -= 1;
-            self.unknown = 0;
-            self.set_max();
+            self.set_step(self.step - 1);
         }
     }
 
@@ -270,7 +277,8 @@ impl WriteBack {
         if self.unknown >= UNKNOWN_MAX {
             match self.step {
                 1.. => self.step_up(),
-                ..=-1 => self.step_down(false),
+                // At a limit of one, too, which a step up can be on a small device.
+                ..=-1 => self.set_step(self.step + 1),
                 0 => {}
             }
         }
@@ -291,7 +299,7 @@ mod tests {
     fn window(wbt: &mut WriteBack, read: Option<Span>, writes: u32) {
         let end = wbt.window_ends().expect("a window");
         for _ in 0..writes {
-            wbt.take(end, Kind::Write);
+            wbt.take(Time(end.0 - 1), Kind::Write);
             wbt.completed(end, RequestId(1), (Operation::Write, false), Span(MS));
         }
         if let Some(latency) = read {
@@ -332,6 +340,20 @@ mod tests {
         assert_eq!(wbt.step, -1, "no further");
         window(&mut wbt, Some(Span(3 * MS)), 3);
         assert_eq!(limits(&wbt), [16, 4]);
+    }
+
+    /// A step up of a device of two commands is a limit of one.
+    #[test]
+    fn windows_without_io_pass_unseen_and_bring_the_limit_back() {
+        let mut wbt = WriteBack::new(Span(2 * MS), 2, false);
+        wbt.take(Time::ZERO, Kind::Write);
+        window(&mut wbt, None, 3);
+        assert_eq!((wbt.step, wbt.max), (-1, 1));
+        wbt.completed(Time(150 * MS), RequestId(1), (Operation::Write, false), Span(MS));
+        assert_eq!(wbt.window_ends(), None, "nothing to wait for");
+        wbt.take(Time(10_000 * MS), Kind::Write);
+        assert_eq!((wbt.step, wbt.max), (0, 2));
+        assert_eq!(wbt.window_ends(), Some(Time(10_100 * MS)));
     }
 
     #[test]

@@ -90,15 +90,17 @@ fn reads_alone_are_as_without_it() {
     }
 }
 
-/// The controls: what is not write-back is not throttled, and `bfq` turns it off.
+/// The controls: what is not write-back is not throttled, and elevators before blk-mq have none.
 #[test]
-fn synchronous_writes_pass_and_bfq_turns_it_off() {
+fn synchronous_writes_pass_and_so_does_all_behind_old_elevators() {
     let loads = [(READ, 1), (SYNC_WRITE, 64)];
     let target = Some(Span::from_ms(2));
     assert_eq!(run("ssd", "none", target, loads), run("ssd", "none", None, loads));
     let loads = [(READ, 1), (WRITE_BACK, 64)];
-    assert_eq!(run("ssd", "bfq", target, loads), run("ssd", "bfq", None, loads));
-    assert_ne!(run("ssd", "mq-deadline", target, loads), run("ssd", "mq-deadline", None, loads));
+    assert_eq!(run("ssd", "cfq", target, loads), run("ssd", "cfq", None, loads));
+    for elevator in ["mq-deadline", "kyber", "bfq"] {
+        assert_ne!(run("ssd", elevator, target, loads), run("ssd", elevator, None, loads), "{elevator}");
+    }
 }
 
 #[test]

@@ -85,12 +85,11 @@ pub fn running_release() -> Option<String> {
     Some(text.trim().to_string())
 }
 
-/// The numbers of a kernel release.
+/// The numbers of a kernel release, as far as its first hyphen.
 fn version(release: &str) -> Option<Version> {
-    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse);
-    let (major, minor) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
-    let says_patch = release.split('.').nth(2).is_some();
-    Some((major, minor, numbers.next().and_then(Result::ok).filter(|_| says_patch).unwrap_or(0)))
+    let released = release.split(['-', '+', '~', '_']).next()?;
+    let mut numbers = released.split('.').map(|number| number.parse().ok());
+    Some((numbers.next()??, numbers.next()??, numbers.next().flatten().unwrap_or(0)))
 }
 
 #[cfg(test)]
@@ -101,7 +100,8 @@ mod tests {
     fn a_release_gives_its_numbers() {
         assert_eq!(version("6.18.44-fc-v657"), Some((6, 18, 44)));
         assert_eq!(version("2.6.32-5-amd64"), Some((2, 6, 32)));
-        assert_eq!([version("6.18"), version("6.18-rc4")], [Some((6, 18, 0)); 2], "a candidate is before all patches");
+        let before_all = ["6.18", "6.18-rc4", "6.18-100.x86"].map(version);
+        assert_eq!(before_all, [Some((6, 18, 0)); 3], "candidates and numbers of packages are no patches");
         assert_eq!(version("unknown"), None);
         assert_eq!(own_policy("6.12.4-amd64"), Some("eevdf:kernel=6.12"));
     }

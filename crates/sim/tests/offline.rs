@@ -53,6 +53,13 @@ fn a_task_of_a_cpu_that_goes_offline_may_use_any_other_for_good_which_is_told() 
 }
 
 #[test]
+fn a_task_that_sleeps_meanwhile_keeps_its_cpu() {
+    let tasks = vec![on(&[1], task(&[Step::Compute(MS(1)), Step::Sleep(MS(5)), Step::Compute(MS(2))]))];
+    let (events, outcome) = run::<Fifo>(&two_cpus(), Default::default(), with(vec![offline(1, 2, 3)], tasks));
+    assert_eq!((schedule(&events).as_str(), outcome.set_free), ("a@1 0..1  a@1 6..8", vec![]));
+}
+
+#[test]
 fn a_task_of_two_cpus_keeps_to_them_when_one_is_offline_and_when_it_is_back() {
     let machine = Machine::flat(3, 1000).unwrap();
     let tasks = vec![on(&[1, 2], computing(9)), on(&[1, 2], computing(9))];

@@ -65,7 +65,9 @@ impl Host<'_> {
         }
     }
 
-    /// Confines each task to the CPUs that are online. One that has none left may use all of them for good.
+    /// Confines each task to the CPUs that are online. One that runs or waits for a CPU and has none left may use all of
+    /// them for good, as in Linux. One that sleeps may use all of them until its own are back; Linux sets it free, too,
+    /// if it wakes before.
     fn confine_all(&mut self) {
         let online = CpuSet::among(self.machine.cpu_count(), |cpu| !self.is_offline(cpu));
         self.referee.set_online(online);
@@ -78,11 +80,11 @@ impl Host<'_> {
     }
 
     fn confine(&mut self, task: TaskId) {
-        let is_stranded = self.referee.is_stranded(task);
+        let (cpu, state) = (self.cpu_of(task), self.referee.tasks().state(task));
+        let is_stranded = matches!(state, State::Queued | State::Running) && self.referee.is_stranded(task);
         if is_stranded {
             self.set_free.push((task, self.now()));
         }
-        let (cpu, state) = (self.cpu_of(task), self.referee.tasks().state(task));
         let (before, after) = (self.referee.tasks().affinity(task), self.referee.allowed(task));
         if *before == after && !is_stranded {
             return;
