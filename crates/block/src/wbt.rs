@@ -7,18 +7,18 @@
 //! ```
 //!
 //! Source: `Documentation/ABI/stable/sysfs-block` (`wbt_lat_usec`) and behaviour of Linux 6.x. Asynchronous writes and
-//! discards are limited and counted each on its own; reads and synchronous writes pass. The limit begins at 16, or the depth
-//! of the device if that is less, and halves with each step down. Background write-back gets a quarter of it, and
-//! discards do. A step up beyond the beginning is possible while there are only writes, to three quarters of the
-//! depth. With a volatile write cache, writes that wait go on once none is in flight.
+//! discards are limited and counted each on its own; reads and synchronous writes pass. The limit begins at 16, or the
+//! depth of the device if that is less, and halves with each step down. Background write-back gets a quarter of it, and
+//! discards do. A step up beyond the beginning is possible while there are only writes, to three quarters of the depth.
+//! With a volatile write cache, writes that wait go on once none is in flight.
 //!
 //! Departures and inferences. Whether a writer waits for dirty pages is not known here, so the share of the whole limit
 //! that Linux gives write-back then is given while no read was seen for 100 ms; Linux gives a quarter or a half to
-//! write-back for which nobody waits. Write-back of a `sync` passes here as other synchronous writes do; Linux limits it,
-//! and lets only direct writes pass. Writes for swap are not told apart.
-//! A write to a disk that an experiment does not call `sync` counts as write-back, where direct I/O of Linux does not.
-//! Discards and writes wait in one line, so that a discard without room holds up the writes behind it. The single-queue
-//! layer has no wbt. `bfq` turns the one off that is there by default in Linux; one that was asked for stays.
+//! write-back for which nobody waits. Write-back of a `sync` passes here as other synchronous writes do; Linux limits
+//! it, and lets only direct writes pass. Writes for swap are not told apart. A write to a disk that an experiment does
+//! not call `sync` counts as write-back, where direct I/O of Linux does not. Discards and writes wait in one line, so
+//! that a discard without room holds up the writes behind it. The single-queue layer has no wbt. `bfq` turns the one
+//! off that is there by default in Linux; one that was asked for stays.
 
 use goodness_core::{Operation, RequestId, Span, Time};
 

@@ -65,9 +65,9 @@ impl Host<'_> {
         }
     }
 
-    /// Confines each task to the CPUs that are online. One that runs or waits for a CPU and has none left may use all of
-    /// them for good, as in Linux. One that sleeps may use all of them until its own are back; Linux sets it free, too,
-    /// if it wakes before.
+    /// Confines each task to the CPUs that are online. One that runs or waits for a CPU and has none left may use all
+    /// of them for good, as in Linux. One that sleeps may use all of them until its own are back; Linux sets it free,
+    /// too, if it wakes before.
     fn confine_all(&mut self) {
         let online = CpuSet::among(self.machine.cpu_count(), |cpu| !self.is_offline(cpu));
         self.referee.set_online(online);
