@@ -33,7 +33,7 @@ const LEAST_WRITES: u32 = 3;
 /// Windows without knowledge after which the limit returns a step towards the beginning. Source: `RWB_UNKNOWN_BUMP`.
 const UNKNOWN_MAX: u32 = 5;
 
-/// What is limited.
+/// The I/Os that are limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Asynchronous writes.

@@ -436,7 +436,7 @@ macro_rules! observes {
             fn confine(&mut self, at: Time, task: TaskId, cpus: &CpuSet) {
                 self.pass(at);
                 self.tracker.confine(task, cpus);
-                // What idles beside waiting tasks may be another CPU now.
+                // Another CPU may idle beside waiting tasks now.
                 self.is_steady = false;
             }
         })*

@@ -345,3 +345,25 @@ fn an_error_of_the_command_line_says_what_to_do() {
     assert_eq!(own.matches("tip: ").count(), 1, "{own}");
     assert!(!text(&goodness(here.path(), &["--help"]).stdout).contains("tip: "));
 }
+
+/// The control: without the arm, the default elevator is named.
+#[test]
+fn run_and_why_take_the_elevator_of_an_arm_and_refuse_it_where_none_is_open() {
+    let here = folder();
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/14-write-back.toml");
+    for command in ["run", "why"] {
+        let said = |words: &[&str]| {
+            let output = goodness(here.path(), &[&[command, example], words].concat());
+            text(&[output.stdout, output.stderr].concat())
+        };
+        assert!(said(&["--arm", "eevdf+bfq"]).contains("eevdf+bfq"), "{command}");
+        assert!(!said(&["--arm", "sda.wbt_lat=0ms"]).contains("bfq"), "{command}");
+        assert!(
+            said(&["--arm", "eevdf+bfq", "--elevator", "none"]).contains("the arm names elevator bfq"),
+            "{command}"
+        );
+    }
+    let refused = goodness(here.path(), &["compare", "mixed-cpu", "--arm", "eevdf+bfq"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("has no disk whose elevator is open"), "{}", text(&refused.stderr));
+}
