@@ -53,7 +53,7 @@ plays() {
 }
 check twelve_short_plays_in_a_row_end_well plays
 
-# Ways out: the machine is given back within 5 s of each.
+# Ways out: the machine is given back within 3 s of each.
 # begin WHAT COMMAND…: a policy of the name $ops serves some work; over WHAT: it ends by that.
 begin() {
     begun=$1
@@ -63,7 +63,7 @@ begin() {
     check "${ops}_is_loaded_before_$begun" comes 50 is_loaded "$ops"
 }
 over() {
-    check "the_machine_is_given_back_within_5_s_of_$1" comes 50 state_is disabled
+    check "the_machine_is_given_back_within_3_s_of_$1" comes 30 state_is disabled
     kill -CONT $daemon 2> /dev/null
     sleep 0.5
     killall -KILL goodness faulty_policy 2> /dev/null

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Interval of checks.
 const LOOK_NS: libc::c_long = 250_000_000;
-/// Checks without a beat after which the daemon is ended: 3 s.
-const SILENT_MAX: u32 = 12;
+/// Checks without a beat after which the daemon is ended: 2 s, so that the kernel schedules again within 3 s.
+const SILENT_MAX: u32 = 8;
 
 /// The daemon's side. The process ends when this is dropped, or with the daemon.
 #[derive(Debug)]
