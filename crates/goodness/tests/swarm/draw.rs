@@ -30,16 +30,31 @@ impl Drawn {
         let mut rng = Seed(seed).stream("swarm", number).rng();
         let policies = goodness_policies::ALL;
         let policy = policies[rng.below(policies.len() as u64) as usize].name;
-        let tunables = goodness_policies::entry(policy).map_or(&[][..], |entry| (entry.tunables)());
-        let policy = format!("{policy}{}", settings(&mut rng, tunables));
-        let has_disk = rng.below(3) == 0;
-        let elevator = has_disk.then(|| {
+        let policy = policy_with_settings(&mut rng, policy);
+        let elevator = (rng.below(3) == 0).then(|| {
             let elevators = goodness_elevators::ALL;
             let name = elevators[rng.below(elevators.len() as u64) as usize].name;
-            let tunables = goodness_elevators::entry(name).map_or(&[][..], |entry| (entry.tunables)());
-            format!("{name}{}", settings(&mut rng, tunables))
+            elevator_with_settings(&mut rng, name)
         });
-        Drawn { experiment: experiment(&mut rng, has_disk), policy, elevator, seed: rng.within(1, 1_000) }
+        Drawn::with(&mut rng, policy, elevator)
+    }
+
+    /// Number `number` of the simulations under one policy.
+    pub fn under_policy(name: &str, number: u64) -> Drawn {
+        let mut rng = Seed(number).stream(name, 0).rng();
+        let policy = policy_with_settings(&mut rng, name);
+        Drawn::with(&mut rng, policy, None)
+    }
+
+    /// Number `number` of the simulations with a disk under one elevator.
+    pub fn under_elevator(name: &str, number: u64) -> Drawn {
+        let mut rng = Seed(number).stream(name, 1).rng();
+        let elevator = elevator_with_settings(&mut rng, name);
+        Drawn::with(&mut rng, "eevdf".into(), Some(elevator))
+    }
+
+    fn with(rng: &mut Rng, policy: String, elevator: Option<String>) -> Drawn {
+        Drawn { experiment: experiment(rng, elevator.is_some()), policy, elevator, seed: rng.within(1, 1_000) }
     }
 
     /// Command-line words behind `goodness run FILE`.
@@ -47,6 +62,16 @@ impl Drawn {
         let elevator = self.elevator.as_ref().map_or_else(String::new, |it| format!(" --elevator {it}"));
         format!("-p {}{elevator} --seed {}", self.policy, self.seed)
     }
+}
+
+fn policy_with_settings(rng: &mut Rng, name: &str) -> String {
+    let tunables = goodness_policies::entry(name).map_or(&[][..], |entry| (entry.tunables)());
+    format!("{name}{}", settings(rng, tunables))
+}
+
+fn elevator_with_settings(rng: &mut Rng, name: &str) -> String {
+    let tunables = goodness_elevators::entry(name).map_or(&[][..], |entry| (entry.tunables)());
+    format!("{name}{}", settings(rng, tunables))
 }
 
 fn one<'a>(rng: &mut Rng, of: &[&'a str]) -> &'a str {

@@ -11,6 +11,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod draw;
+mod ledger;
 
 use draw::Drawn;
 use goodness::shrink::{Symptom, shrink};
@@ -50,12 +51,12 @@ fn contender(drawn: &Drawn) -> Result<Contender, Refusal> {
     Ok(Contender { elevator, ..Contender::policy(PolicySpec::parse(&drawn.policy)?) })
 }
 
-/// Simulates it twice.
-fn outcome(drawn: &Drawn, contender: &Contender) -> Outcome {
-    let experiment = match Experiment::read("swarm.toml", &drawn.experiment) {
-        Ok(experiment) => experiment,
-        Err(why) => return Outcome::Refused(why),
-    };
+/// Number of decisions, and every metric's bits: a figure that is no number equals itself.
+type Values = (u64, Vec<Option<u64>>);
+
+/// Simulates it once.
+fn values(drawn: &Drawn, contender: &Contender) -> Result<Values, Outcome> {
+    let experiment = Experiment::read("swarm.toml", &drawn.experiment).map_err(Outcome::Refused)?;
     let machine = experiment.machine().expect("each names one");
     let told = AtomicU64::new(0);
     let watch = |_: Progress| match told.fetch_add(1, Ordering::Relaxed) {
@@ -63,31 +64,32 @@ fn outcome(drawn: &Drawn, contender: &Contender) -> Outcome {
         _ => ControlFlow::Continue(()),
     };
     let plan = Plan { seed: drawn.seed, runs: 1, ..Plan::on(&experiment, machine, vec![contender.clone()]) };
-    let run = || catch_unwind(AssertUnwindSafe(|| plan.run(&watch)));
-    let (first, second) = match (run(), run()) {
-        (Ok(Ok(first)), Ok(Ok(second))) => (first, second),
-        (Ok(Err(refusal)), _) | (_, Ok(Err(refusal))) => {
-            return match refusal.kind {
+    let runs = match catch_unwind(AssertUnwindSafe(|| plan.run(&watch))) {
+        Ok(Ok(runs)) => runs,
+        Ok(Err(refusal)) => {
+            return Err(match refusal.kind {
                 Kind::Usage => Outcome::Refused(refusal.to_string()),
                 Kind::Cancelled => Outcome::Long,
                 Kind::Violated | Kind::Failed => Outcome::Broken(refusal.to_string()),
-            };
+            });
         }
-        _ => return Outcome::Broken("it panics".into()),
+        Err(_) => return Err(Outcome::Broken("it panics".into())),
     };
-    if let Some((_, violation)) = first.violation() {
-        return Outcome::Broken(format!("{}: {}", violation.checker, violation.sentence));
+    if let Some((_, violation)) = runs.violation() {
+        return Err(Outcome::Broken(format!("{}: {}", violation.checker, violation.sentence)));
     }
-    let values = |of: &goodness::Runs| {
-        let arm = &of.arms[0];
-        // As bits: a figure that is no number equals itself.
-        let all = METRICS.iter().flat_map(|metric| arm.values(metric.name));
-        (arm.decisions, all.map(|it| it.map(f64::to_bits)).collect::<Vec<_>>())
-    };
-    if values(&first) != values(&second) {
-        return Outcome::Broken("two runs of one seed differ".into());
+    let arm = &runs.arms[0];
+    let all = METRICS.iter().flat_map(|metric| arm.values(metric.name));
+    Ok((arm.decisions, all.map(|it| it.map(f64::to_bits)).collect()))
+}
+
+/// Simulates it twice.
+fn outcome(drawn: &Drawn, contender: &Contender) -> Outcome {
+    match (values(drawn, contender), values(drawn, contender)) {
+        (Ok(first), Ok(second)) if first == second => Outcome::Kept(first.0),
+        (Ok(_), Ok(_)) => Outcome::Broken("two runs of one seed differ".into()),
+        (Err(why), _) | (_, Err(why)) => why,
     }
-    Outcome::Kept(first.arms[0].decisions)
 }
 
 /// Writes the smallest experiment that still shows it, of those tried in time, and says how to see it.
