@@ -79,7 +79,7 @@ impl Contract {
         }
     }
 
-    /// Asks the policy for its reasons in a run on this machine and work, and checks each. All CPUs stay online.
+    /// Asks the policy for its reasons in a run on this machine and work, and checks each.
     ///
     /// # Errors
     /// The first one that is wrong; a run that asking changed.
@@ -88,11 +88,11 @@ impl Contract {
         let found = Rc::new(RefCell::new(Found::default()));
         let asked =
             |machine: &Machine, seed| reasons::checked(make(machine, seed), machine.cpu_count(), Rc::clone(&found));
-        let history = self.history(&asked, Vec::new()).map_err(broken)?;
+        let history = self.history(&asked, self.faults()).map_err(broken)?;
         if let Some(wrong) = found.borrow_mut().wrong.take() {
             return Err(broken(wrong));
         }
-        if history != self.history(make, Vec::new()).map_err(broken)? {
+        if history != self.history(make, self.faults()).map_err(broken)? {
             return Err(broken("the policy decides otherwise when it is asked for its reasons".into()));
         }
         let answers = found.borrow().answers;

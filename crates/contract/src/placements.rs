@@ -12,7 +12,8 @@ pub(crate) fn agrees(placed: &Placed, claim: Placement) -> bool {
     match claim {
         Placement::OnlyCpu => cx.machine.cpu_ids().filter(may_run).count() == 1 && may_run(&cpu),
         Placement::IdleCpu => placed.running(cpu).is_none_or(|it| gives_way(cx, it)),
-        Placement::StillQueued => is_woken && cx.tasks.cpu(task) == cpu,
+        // Balancing may have moved it while it slept, which only the policy knows.
+        Placement::StillQueued => is_woken && may_run(&cpu),
         Placement::NoneIdleNear => is_woken && !near().any(|it| placed.is_idle(it)),
         Placement::SearchEnded { looked_at } => {
             is_woken && !placed.is_idle(cpu) && (looked_at as usize) < near().count()
@@ -23,8 +24,9 @@ pub(crate) fn agrees(placed: &Placed, claim: Placement) -> bool {
         }
         Placement::LessUrgent => placed.running(cpu).is_some_and(|it| !is_as_urgent(cx, it, task)),
         Placement::NoneLessUrgent => {
-            let mut running = cx.machine.cpu_ids().filter(may_run).map(|it| placed.running(it));
-            running.all(|it| it.is_some_and(|it| is_as_urgent(cx, it, task)))
+            // A CPU that decides has nobody running, and is not idle.
+            let is_none = |it: CpuId| placed.running(it).map_or(!placed.is_idle(it), |it| is_as_urgent(cx, it, task));
+            cx.machine.cpu_ids().filter(may_run).all(is_none)
         }
     }
 }

@@ -109,8 +109,9 @@ impl Judge {
         arrival.latest = self.next;
         match why {
             // On one CPU it is behind those that were before it when it was picked; others may have passed them over.
-            Enqueue::Preempted if self.one_cpu => {}
-            Enqueue::Preempted => arrival.earliest = 0,
+            // A tick that ends a slice may give a place before those that arrive until the pick, or none.
+            Enqueue::Preempted | Enqueue::SliceEnd if self.one_cpu => {}
+            Enqueue::Preempted | Enqueue::SliceEnd | Enqueue::Migrated => arrival.earliest = 0,
             _ => arrival.earliest = self.next,
         }
         self.claims.remove(&task);
@@ -160,11 +161,9 @@ impl Judge {
                 };
                 rank(own) > rank(other) && (other == Class::Idle || is_its(ahead, own) && is_its(waiting, other))
             }
-            Reason::Priority { ahead: own, waiting: other } => {
-                let [first, second] = [ahead, waiting].map(|task| tasks.class(task).is_realtime());
-                // A priority on the policy's own scale counts more than a class.
-                own > other && (first || !second || tasks[ahead].priority.is_some())
-            }
+            // On the policy's own scale, which may count more than a class: where HZ is 1000, goodness of Linux 2.2
+            // for nice -20 exceeds that of real-time tasks.
+            Reason::Priority { ahead: own, waiting: other } => own > other,
             Reason::Level { ahead, waiting } => ahead < waiting,
             Reason::ShorterBurst { ahead, waiting } => ahead < waiting,
             Reason::ShorterPeriod { by } => {

@@ -74,6 +74,7 @@ pub struct Placed<'a> {
     /// The reason for which it becomes runnable.
     pub why: &'a Enqueue,
     running: &'a [Option<TaskId>],
+    left: &'a [Option<(TaskId, Stop)>],
     waiting: &'a [Vec<TaskId>],
     policy: &'a dyn CpuPolicy,
 }
@@ -91,10 +92,11 @@ impl Placed<'_> {
         self.running[cpu.index()]
     }
 
-    /// True if no task runs or waits on `cpu`.
+    /// True if no task runs or waits on `cpu`, and none left it since its last pick.
     #[must_use]
     pub fn is_idle(&self, cpu: CpuId) -> bool {
-        self.running(cpu).is_none() && self.waiting[cpu.index()].is_empty()
+        let has_picked = self.left[cpu.index()].is_none();
+        has_picked && self.running(cpu).is_none() && self.waiting[cpu.index()].is_empty()
     }
 }
 
@@ -167,8 +169,8 @@ impl<A: Asker + 'static> CpuPolicy for Asked<A> {
 
     fn select_cpu(&mut self, cx: &Context, task: TaskId, why: &Enqueue) -> CpuId {
         let cpu = self.policy.select_cpu(cx, task, why);
-        let (running, waiting) = (&self.running, &self.waiting);
-        self.asker.placed(&Placed { cx, task, cpu, why, running, waiting, policy: &*self.policy });
+        let (running, left, waiting) = (&self.running, &self.left, &self.waiting);
+        self.asker.placed(&Placed { cx, task, cpu, why, running, left, waiting, policy: &*self.policy });
         cpu
     }
 

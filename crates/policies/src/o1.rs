@@ -106,6 +106,8 @@ struct Runqueue {
     arrays: [PrioArray; 2],
     active: usize,
     current: Option<TaskId>,
+    /// Its priority when it was picked.
+    picked_at: u8,
     expired_since: Option<Time>,
     best_expired: u8,
 }
@@ -292,7 +294,7 @@ impl CpuPolicy for O1 {
         }
         entity.ran = 0;
         entity.stamp = cx.now;
-        queue.current = Some(task);
+        (queue.current, queue.picked_at) = (Some(task), before);
         *running += 1;
         Some(Pick { task, timeslice: None })
     }

@@ -46,11 +46,11 @@ impl Drawn {
         Drawn::with(&mut rng, policy, None)
     }
 
-    /// Number `number` of the simulations with a disk under one elevator.
+    /// Number `number` of the simulations with a disk under one elevator, and the simplest policy that preempts.
     pub fn under_elevator(name: &str, number: u64) -> Drawn {
         let mut rng = Seed(number).stream(name, 1).rng();
         let elevator = elevator_with_settings(&mut rng, name);
-        Drawn::with(&mut rng, "eevdf".into(), Some(elevator))
+        Drawn::with(&mut rng, "rr".into(), Some(elevator))
     }
 
     fn with(rng: &mut Rng, policy: String, elevator: Option<String>) -> Drawn {

@@ -6,13 +6,19 @@ use goodness_core::{Context, CpuId, Reason, Why};
 
 impl O1 {
     /// Answers [`goodness_core::CpuPolicy::why`].
-    pub(super) fn rule(&self, cx: &Context, cpu: CpuId, Why { ahead, waiting, .. }: Why) -> Option<Reason> {
+    pub(super) fn rule(&self, cx: &Context, cpu: CpuId, Why { ahead, waiting, is_pick }: Why) -> Option<Reason> {
         let (queue, it) = (&self.queues.cpus[cpu.index()], &self.queues.entities[waiting]);
         let ahead = ahead?;
         let current = &self.queues.entities[ahead];
         if it.queued && it.array != queue.active && current.array == queue.active {
             return Some(Reason::RoundUsedUp);
         }
-        Some(urgency(cx, (ahead, current.prio), (waiting, it.prio)))
+        // What it earned by waiting counts from the pick on.
+        let own = if is_pick { queue.picked_at } else { current.prio };
+        match urgency(cx, (ahead, own), (waiting, it.prio)) {
+            Reason::First if !is_pick && current.array != queue.active => None,
+            Reason::First if !is_pick => Some(Reason::SliceNotOver),
+            reason => Some(reason),
+        }
     }
 }

@@ -62,6 +62,8 @@ struct Waiter {
     sleeps_for: Option<LockId>,
     /// Its own class and priority, while it has those of a waiter.
     own: Option<(Class, u8)>,
+    /// True if it was changed while it slept, which the policy is told when it wakes.
+    is_changed: bool,
 }
 
 const NEW: Waiter = Waiter {
@@ -73,6 +75,7 @@ const NEW: Waiter = Waiter {
     delay: Span::ZERO,
     sleeps_for: None,
     own: None,
+    is_changed: false,
 };
 
 /// All locks of a run.
@@ -84,6 +87,8 @@ pub struct Locks {
     links: Links,
     /// Number of tasks that spin.
     spinning: u32,
+    /// Number of tasks that were changed while they slept.
+    pub(super) changed: u32,
     /// The kernel's mutexes.
     kernel: Box<[LockId]>,
     /// Locks that pass priorities on.
@@ -115,6 +120,7 @@ impl Locks {
             waiters: vec![NEW; tasks],
             links,
             spinning: 0,
+            changed: 0,
             kernel: of_kind(LockKind::Kernel),
             pi: of_kind(LockKind::Pi),
         }

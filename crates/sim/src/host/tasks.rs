@@ -233,6 +233,9 @@ impl Host<'_> {
             self.emit(Event::Migrate { task, from: home, to: cpu });
         }
         self.enqueue(task, cpu, why(), by);
+        if self.locks.changed > 0 {
+            self.tell_changes(task);
+        }
         if self.charging.wakeups {
             let cost = self.effort_cost(by) + self.machine.costs.wakeup;
             if cost > Span::ZERO {

@@ -84,6 +84,17 @@ impl Host<'_> {
         held.filter_map(|lock| self.locks.next_sleeper(*lock, tasks)).max_by_key(|top| urgency(tasks, *top))
     }
 
+    /// Tells the policy what was changed of `task`, which was just woken, while it slept.
+    pub(in crate::host) fn tell_changes(&mut self, task: TaskId) {
+        if !std::mem::take(&mut self.locks.waiters[task.index()].is_changed) {
+            return;
+        }
+        self.locks.changed -= 1;
+        let cpu = self.cpu_of(task);
+        self.referee.dequeue(task, Dequeue::Change);
+        self.enqueue(task, cpu, Enqueue::Restored, cpu);
+    }
+
     /// Changes a task in any state.
     fn edit_anywhere(&mut self, task: TaskId, edit: impl FnOnce(&mut Task)) {
         let cpu = self.cpu_of(task);
@@ -97,7 +108,13 @@ impl Host<'_> {
                 self.referee.edit(task, edit);
                 self.enqueue(task, cpu, Enqueue::Restored, cpu);
             }
-            State::New | State::Blocked => self.referee.edit(task, edit),
+            State::New => self.referee.edit(task, edit),
+            State::Blocked => {
+                self.referee.edit(task, edit);
+                if !std::mem::replace(&mut self.locks.waiters[task.index()].is_changed, true) {
+                    self.locks.changed += 1;
+                }
+            }
             State::Exited => {}
         }
     }
