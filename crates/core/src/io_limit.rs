@@ -30,7 +30,12 @@ impl IoLimit {
         if text.trim() == "max" {
             return Ok(limit);
         }
-        for part in text.split([' ', ',']).filter(|part| !part.is_empty()) {
+        let parts: Vec<&str> = text.split([' ', ',']).filter(|part| !part.is_empty()).collect();
+        if parts.is_empty() {
+            return Err("no limit is given; write max for none, or one such as rbps=10M".into());
+        }
+        let mut given = Vec::new();
+        for part in parts {
             let (key, value) = part.split_once('=').unwrap_or((part, ""));
             let place = match key {
                 "rbps" => &mut limit.read_bytes,
@@ -39,6 +44,10 @@ impl IoLimit {
                 "wiops" => &mut limit.writes,
                 _ => return Err(format!("\"{part}\" is no limit of I/O; write rbps, wbps, riops or wiops: rbps=10M")),
             };
+            if given.contains(&key) {
+                return Err(format!("{key} is given twice; keep one of its values"));
+            }
+            given.push(key);
             *place = match value {
                 "max" => None,
                 _ => Some(number(value).ok_or_else(|| {
@@ -88,7 +97,7 @@ mod tests {
         assert_eq!(limit.to_string(), "rbps=10485760 wbps=max riops=max wiops=200");
         assert_eq!(IoLimit::parse(&limit.to_string()), Ok(limit));
         assert_eq!(IoLimit::parse("max"), Ok(IoLimit::NONE));
-        for wrong in ["rbps=0", "rbps=-1", "rbps", "rbps=1T", "speed=3", "riops=99999999999999999999", "rbps=K"] {
+        for wrong in ["", " , ", "rbps=1M rbps=2M", "rbps=0", "rbps=-1", "rbps", "rbps=1T", "speed=3", "riops=99999999999999999999", "rbps=K"] {
             assert!(IoLimit::parse(wrong).is_err(), "{wrong}");
         }
     }

@@ -10,7 +10,8 @@ impl Host<'_> {
         for (index, fault) in faults.iter().enumerate() {
             let cpus = self.machine.cpu_count();
             if let Some(cpu) = fault.cpu.filter(|cpu| cpu.index() >= cpus) {
-                return self.at_fault(None, format!("a fault is planned for {cpu}, but the machine has {cpus} CPUs"));
+                let last = CpuId(cpus as u32 - 1);
+                return self.at_fault(None, format!("a fault is planned for {cpu}, but the machine's last is {last}"));
             }
             self.agenda.calendar.push(fault.at, class::WAKE, Entry::Fault(index as u32));
         }
