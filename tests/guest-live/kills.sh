@@ -3,6 +3,7 @@
 #
 #   sh /live/kills.sh COUNT SEED
 . /check.sh
+exec 3>&1
 draws=$1 seed=$2
 
 is_off() { read -r state < /sys/kernel/sched_ext/state && [ "$state" = disabled ]; }
@@ -26,7 +27,7 @@ strike() {
         daemon) kill -KILL "$daemon" ;;
         helper) kill -KILL $(pidof goodness | tr ' ' '\n' | grep -vx "$daemon"); sleep 0.1; kill -KILL "$daemon" ;;
         all) killall -KILL goodness ;;
-        unplug) echo 0 > /sys/devices/system/cpu/cpu1/online ;;
+        unplug) echo 0 > /sys/devices/system/cpu/cpu1/online; echo wrote $? >&3 ;;
     esac 2> /dev/null
 }
 
@@ -55,7 +56,7 @@ struck() {
     is_off && early=$((early + 1))
     struck_at=$(now)
     strike "$who"
-    comes 30 is_off || return 1
+    comes 30 is_off || { cat /sys/kernel/sched_ext/state; for p in /proc/[0-9]*; do read -r c < $p/comm; case $c in *sched_ext*|*scx*|goodness|*cpuhp*|*rcu*|*kworker*) echo "$p $c $(cut -d' ' -f3 $p/stat) $(cat $p/wchan)"; cat $p/stack | head -12;; esac; done; echo w > /proc/sysrq-trigger; echo l > /proc/sysrq-trigger; dmesg | tail -150; sleep 3; cat /sys/kernel/sched_ext/state; return 1; }
     echo "$struck_at $(now)" | awk '{ print $2 - $1 }' >> /tmp/took
     # What was killed while it loaded has no tasks yet.
     [ ! -s /tmp/pids ] || all_move
@@ -79,7 +80,7 @@ awk -v draws="$draws" -v seed="$seed" '
 BEGIN {
     srand(seed)
     split("rr linux-2.2 o1 staircase eevdf haiku-fair", policies)
-    split("daemon helper all unplug", ways)
+    split("unplug unplug unplug unplug", ways)
     for (n = 1; n <= draws; n++)
         print policies[1 + int(6 * rand())], ways[1 + int(4 * rand())], int(1500 * rand()) / 1000
 }' > /tmp/draws

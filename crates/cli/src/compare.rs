@@ -151,9 +151,8 @@ impl Compare {
         let contenders = if self.arm.is_empty() {
             work.contenders(policies, &self.elevator, self.field)?
         } else {
-            Contender::arms(&self.arm, &work.standard_policy()?)?
+            work.behind_elevators(Contender::arms(&self.arm, &work.standard_policy()?)?)?
         };
-        work.check_arms(&contenders)?;
         let (seed, runs, timing) = (self.seed, self.runs, self.timing);
         Ok(Plan { seed, runs, timelines, timing, ..Plan::of(work, contenders) })
     }

@@ -155,30 +155,31 @@ impl Work {
     /// # Errors
     /// As [`Contender::arm`] and [`Work::elevators`]; two elevators.
     pub fn arm(&self, typed: Option<&str>, policy: &PolicySpec, named: Option<&str>) -> Result<Contender, Refusal> {
-        let arm = Contender::arm(typed.unwrap_or_default(), policy)?;
-        self.check_arms(std::slice::from_ref(&arm))?;
-        match (&arm.elevator, named) {
-            (Some(own), Some(named)) => {
+        let mut arm = Contender::arm(typed.unwrap_or_default(), policy)?;
+        if let Some(named) = named {
+            if let Some(own) = &arm.elevator {
                 let what = format!("elevator {named}: the arm names elevator {own}");
-                Err(Refusal::usage(what).remedy("leave one of them out").option("elevator"))
+                return Err(Refusal::usage(what).remedy("leave one of them out").option("elevator"));
             }
-            (Some(_), None) => Ok(arm),
-            (None, _) => {
-                let named: Vec<String> = named.map(str::to_string).into_iter().collect();
-                Ok(Contender { elevator: self.elevators(&named)?.into_iter().next(), ..arm })
-            }
+            arm.elevator = self.elevators(&[named.to_string()])?.into_iter().next();
         }
+        Ok(self.behind_elevators(vec![arm])?.remove(0))
     }
 
-    /// Checks that no arm names an elevator where the work leaves none open.
+    /// The arms, each behind the elevator that it names, else behind the first default one.
     ///
     /// # Errors
-    /// The first that does.
-    pub fn check_arms(&self, arms: &[Contender]) -> Result<(), Refusal> {
-        match arms.iter().find_map(|arm| arm.elevator.as_ref()).filter(|_| !self.source.asks_for_elevator()) {
-            Some(elevator) => Err(self.no_open_disk(&elevator.to_string()).option("arm")),
-            None => Ok(()),
+    /// An elevator for work that leaves none open.
+    pub fn behind_elevators(&self, mut arms: Vec<Contender>) -> Result<Vec<Contender>, Refusal> {
+        let standard = self.elevators(&[])?.into_iter().next();
+        for arm in &mut arms {
+            match &arm.elevator {
+                Some(own) if standard.is_none() => return Err(self.no_open_disk(&own.to_string()).option("arm")),
+                Some(_) => {}
+                None => arm.elevator.clone_from(&standard),
+            }
         }
+        Ok(arms)
     }
 
     fn no_open_disk(&self, elevator: &str) -> Refusal {

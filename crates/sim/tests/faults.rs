@@ -84,5 +84,5 @@ fn a_fault_of_a_cpu_that_does_not_exist_is_refused() {
     let work = with(vec![fault(FaultKind::Stolen, 1, 1, Some(7))], vec![computing(1)]);
     let refused = simulate::<Fifo>(&one_cpu(), Default::default(), work, &mut (), Options::default());
     let sentence = refused.expect_err("there is no CPU 7").to_string();
-    assert!(sentence.contains("but the machine has 1 CPU"), "{sentence}");
+    assert!(sentence.contains("cpu 7, but the machine's last is cpu 0"), "{sentence}");
 }

@@ -1,7 +1,7 @@
 //! Computes a cell: a plan with one arm. Touches no file but the inputs.
 
 use crate::cell::{Cell, Identities, identity, name};
-use goodness::{Contender, OpenOptions, Plan, Refusal, Work, open, unwatched};
+use goodness::{OpenOptions, Plan, Refusal, Work, open, unwatched};
 use goodness_observe::METRICS;
 use serde::{Deserialize, Serialize};
 use std::any::Any;
@@ -66,9 +66,7 @@ impl Computer {
 
     fn values(&mut self, cell: &Cell) -> Result<(String, Vec<Values>), Refusal> {
         let work = self.work(cell)?;
-        let elevator = work.elevators(&[])?.into_iter().next();
-        let arm = Contender::arm(&cell.arm, &work.standard_policy()?)?;
-        let arm = Contender { elevator: arm.elevator.clone().or(elevator), ..arm };
+        let arm = work.arm(Some(&cell.arm), &work.standard_policy()?, None)?;
         // A replay's stated error is the same in every cell of its input: `goodness verify` has it.
         let plan = Plan { recorded: None, seed: cell.seed, runs: cell.runs, ..Plan::of(work, vec![arm]) };
         let runs = plan.run(&unwatched)?;

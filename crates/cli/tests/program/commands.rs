@@ -346,9 +346,9 @@ fn an_error_of_the_command_line_says_what_to_do() {
     assert!(!text(&goodness(here.path(), &["--help"]).stdout).contains("tip: "));
 }
 
-/// The control: without the arm, the default elevator is named.
+/// The control: without the arm, the default elevator is named, by every command.
 #[test]
-fn run_and_why_take_the_elevator_of_an_arm_and_refuse_it_where_none_is_open() {
+fn commands_take_the_elevator_of_an_arm_or_the_default_one_and_refuse_it_where_none_is_open() {
     let here = folder();
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/14-write-back.toml");
     for command in ["run", "why"] {
@@ -363,6 +363,8 @@ fn run_and_why_take_the_elevator_of_an_arm_and_refuse_it_where_none_is_open() {
             "{command}"
         );
     }
+    let compared = goodness(here.path(), &["compare", example, "--arm", "base", "--runs", "2", "-q"]);
+    assert!(text(&compared.stdout).contains("eevdf+mq-deadline"), "{}", text(&compared.stdout));
     let refused = goodness(here.path(), &["compare", "mixed-cpu", "--arm", "eevdf+bfq"]);
     assert_eq!(refused.status.code(), Some(2));
     assert!(text(&refused.stderr).contains("has no disk whose elevator is open"), "{}", text(&refused.stderr));

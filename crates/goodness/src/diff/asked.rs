@@ -30,7 +30,7 @@ impl Asked {
                 [_] => Contender::arms(&self.arms, &standard)?,
                 several => several.iter().map(|it| Contender::arm(it, &standard)).collect::<Result<_, _>>()?,
             };
-            return work.check_arms(&arms).map(|()| arms);
+            return work.behind_elevators(arms);
         }
         let policies = if self.policies.is_empty() { vec![standard.to_string()] } else { self.policies.clone() };
         let elevators = work.elevators(&self.elevators)?;
