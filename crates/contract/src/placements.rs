@@ -1,6 +1,6 @@
 //! The placements of a policy: what it claims of the CPU that it chose must agree with who runs and waits where.
 
-use goodness_core::{Class, Context, CpuId, Enqueue, Level, Placement, TaskId};
+use goodness_core::{Class, Context, CpuId, Enqueue, GroupId, Level, Placement, TaskId};
 use goodness_observe::asked::Placed;
 
 /// True if `claim` agrees with the state in which the CPU was chosen.
@@ -10,7 +10,11 @@ pub(crate) fn agrees(placed: &Placed, claim: Placement) -> bool {
     let near = || cx.machine.group(cpu, Level::Cache).iter().copied().filter(may_run);
     let is_woken = matches!(why, Enqueue::Wakeup { .. });
     match claim {
-        Placement::OnlyCpu => cx.machine.cpu_ids().filter(may_run).count() == 1 && may_run(&cpu),
+        Placement::OnlyCpu | Placement::OnlyOnline => {
+            let are_online = cx.machine.cpu_ids().all(|it| cx.groups[GroupId::ROOT].cpus.contains(it));
+            let is_only = cx.machine.cpu_ids().filter(may_run).count() == 1 && may_run(&cpu);
+            is_only && (claim == Placement::OnlyCpu) == are_online
+        }
         Placement::IdleCpu => placed.running(cpu).is_none_or(|it| gives_way(cx, it)),
         // Balancing may have moved it while it slept, which only the policy knows.
         Placement::StillQueued => is_woken && may_run(&cpu),

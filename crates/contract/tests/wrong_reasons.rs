@@ -143,7 +143,7 @@ fn each_wrong_reason_is_found() {
 }
 
 /// Faults in the answers of a policy about its placements, and how it gives them.
-const MISPLACES: [(&str, Misplaces); 9] = [
+const MISPLACES: [(&str, Misplaces); 10] = [
     ("says of every CPU that it idles", |said| said.map(|_| Placement::IdleCpu)),
     ("says of idle CPUs that none idles", |said| match said? {
         Placement::IdleCpu => Some(Placement::NoneIdle),
@@ -158,6 +158,10 @@ const MISPLACES: [(&str, Misplaces); 9] = [
         other => Some(other),
     }),
     ("says that there was no choice", |said| said.map(|_| Placement::OnlyCpu)),
+    ("says that no other CPU was online", |said| match said? {
+        Placement::OnlyCpu => Some(Placement::OnlyOnline),
+        other => Some(other),
+    }),
     ("says of every task that it was still queued", |said| said.map(|_| Placement::StillQueued)),
     ("says of every task that it stays with its parent", |said| said.map(|_| Placement::StaysWithParent)),
     ("says of every CPU that what it runs is less urgent", |said| said.map(|_| Placement::LessUrgent)),

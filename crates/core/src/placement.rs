@@ -5,6 +5,8 @@
 pub enum Placement {
     /// The task may use no other CPU.
     OnlyCpu,
+    /// The task may use no other CPU that is online; some are offline.
+    OnlyOnline,
     /// The CPU idles, or runs only tasks that give way at once.
     IdleCpu,
     /// The task had not left the run queue of this CPU when it was woken.
@@ -32,6 +34,7 @@ impl Placement {
     pub const fn name(self) -> &'static str {
         match self {
             Placement::OnlyCpu => "only_cpu",
+            Placement::OnlyOnline => "only_online",
             Placement::IdleCpu => "idle_cpu",
             Placement::StillQueued => "still_queued",
             Placement::NoneIdleNear => "none_idle_near",

@@ -195,12 +195,15 @@ pub trait CpuPolicy {
     }
 }
 
-/// The placement of a task under every policy: [`Placement::OnlyCpu`] if it may use one CPU of several.
+/// The placement of a task under every policy: [`Placement::OnlyCpu`] if it may use one CPU of several, or
+/// [`Placement::OnlyOnline`] if some are offline, which are not among those of the root group.
 #[must_use]
 pub fn without_choice(cx: &Context, task: TaskId) -> Option<Placement> {
     let has_several = cx.machine.cpu_count() > 1;
     let allowed = |cpu: &CpuId| cx.tasks.may_run(task, *cpu);
-    (has_several && cx.machine.cpu_ids().filter(allowed).take(2).count() == 1).then_some(Placement::OnlyCpu)
+    let has_choice = !has_several || cx.machine.cpu_ids().filter(allowed).take(2).count() != 1;
+    let are_online = || cx.machine.cpu_ids().all(|cpu| cx.groups[GroupId::ROOT].cpus.contains(cpu));
+    (!has_choice).then(|| if are_online() { Placement::OnlyCpu } else { Placement::OnlyOnline })
 }
 
 /// The CPU the task last ran on if its affinity allows it, else the first that it allows.

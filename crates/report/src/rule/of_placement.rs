@@ -13,6 +13,7 @@ impl From<Placement> for Rule {
 fn words(placement: Placement) -> String {
     match placement {
         Placement::OnlyCpu => "it may use no other CPU".into(),
+        Placement::OnlyOnline => "it may use no other CPU that is online".into(),
         Placement::IdleCpu => "that CPU idled".into(),
         Placement::StillQueued => "it had not left the run queue there".into(),
         Placement::NoneIdleNear => "no allowed CPU that shares a cache with it idled".into(),
