@@ -170,14 +170,12 @@ fn readers_and_throttled_writers_all_go_on_under_any_elevator() {
     let random = Stream { pattern: Pattern::Random, sectors: 8, ..READS };
     for name in ["ssd", "nvme", "sata-7200-4tb"] {
         for about in goodness_elevators::ALL {
-            for wbt_lat in [Span(1), Span::from_ms(2), Span::from_ms(75)] {
-                for reader in [random, READS] {
-                    let loaded = Loaded::throttled(about.name, device(name), &[reader, WRITES], (1, Some(wbt_lat)));
-                    let Outcomes { served, violations, .. } = loaded.run(4000 * MS, 4000);
-                    let context = format!("{name}, {}, {wbt_lat:?}, {reader:?}: {served:?}", about.name);
-                    assert!(served.iter().all(|it| it.done > 0 && it.longest < 10 * AGE_LIMIT), "{context}");
-                    assert_eq!(violations, [], "{context}");
-                }
+            for wbt_lat in [Span(1), Span::from_ms(75)] {
+                let loaded = Loaded::throttled(about.name, device(name), &[random, WRITES], (1, Some(wbt_lat)));
+                let Outcomes { served, violations, .. } = loaded.run(4000 * MS, 60_000);
+                let context = format!("{name}, {}, {wbt_lat:?}: {served:?}", about.name);
+                assert!(served.iter().all(|it| it.done > 0 && it.longest < 10 * AGE_LIMIT), "{context}");
+                assert_eq!(violations, [], "{context}");
             }
         }
     }
