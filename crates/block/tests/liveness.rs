@@ -6,7 +6,7 @@ mod common;
 use common::MS;
 use goodness_block::{Disk, Out, Outcome, QueueOptions, by_name};
 use goodness_core::{
-    Device, DeviceFacts, Event, Io, Observer, Operation, Request, RequestId, Rng, Seed, Submitter, Time,
+    Device, DeviceFacts, Event, Io, Observer, Operation, Request, RequestId, Rng, Seed, Span, Submitter, Time,
 };
 use goodness_observe::{Ending, Measured, MetricsAndCheckers, Violation};
 
@@ -57,12 +57,24 @@ struct Loaded {
     is_done: Vec<bool>,
     served: Vec<Served>,
     rng: Rng,
+    writes_are_sync: bool,
     out: Out,
 }
 
 impl Loaded {
     fn new(elevator: &str, device: Box<dyn Device>, streams: &[Stream], seed: u64) -> Loaded {
-        let disk = by_name(elevator, &QueueOptions::default(), device).expect("a disk");
+        Loaded::throttled(elevator, device, streams, (seed, None))
+    }
+
+    /// A load whose writes are write-back that is throttled for reads, if there is a latency.
+    fn throttled(
+        elevator: &str,
+        device: Box<dyn Device>,
+        streams: &[Stream],
+        (seed, wbt_lat): (u64, Option<Span>),
+    ) -> Loaded {
+        let options = QueueOptions { wbt_lat, ..QueueOptions::default() };
+        let disk = by_name(elevator, &options, device).expect("a disk");
         Loaded {
             watch: MetricsAndCheckers::new(1, Time::ZERO, &[]).with_age_limits(vec![disk.device().age_limit]),
             disk,
@@ -72,6 +84,7 @@ impl Loaded {
             is_done: Vec::new(),
             served: vec![Served::default(); streams.len()],
             rng: Seed(seed).rng(),
+            writes_are_sync: wbt_lat.is_none(),
             out: Out::with_events(),
         }
     }
@@ -85,7 +98,8 @@ impl Loaded {
         };
         self.next[number] = sector + size;
         let tag = self.sent.len() as u64;
-        let io = Io { op, sync: true, tag, ..Io::read(Submitter(number as u32), sector, sectors) };
+        let sync = op != Operation::Write || self.writes_are_sync;
+        let io = Io { op, sync, tag, ..Io::read(Submitter(number as u32), sector, sectors) };
         self.sent.push((number, now));
         self.is_done.push(false);
         self.disk.submit(Time(now), &[io], &mut self.out);
@@ -148,6 +162,22 @@ fn sequential_reads_and_random_writes_both_go_on_beside_a_full_write_cache() {
         assert!(4 * reads.done >= reads.done + writes.done, "{}: {reads:?} beside {writes:?}", about.name);
         assert!(reads.longest.max(writes.longest) < 10 * AGE_LIMIT, "{}: {reads:?} beside {writes:?}", about.name);
         assert_eq!(violations, [], "{}", about.name);
+    }
+}
+
+#[test]
+fn readers_and_throttled_writers_all_go_on_under_any_elevator() {
+    let random = Stream { pattern: Pattern::Random, sectors: 8, ..READS };
+    for name in ["ssd", "nvme", "sata-7200-4tb"] {
+        for about in goodness_elevators::ALL {
+            for wbt_lat in [Span(1), Span::from_ms(75)] {
+                let loaded = Loaded::throttled(about.name, device(name), &[random, WRITES], (1, Some(wbt_lat)));
+                let Outcomes { served, violations, .. } = loaded.run(4000 * MS, 60_000);
+                let context = format!("{name}, {}, {wbt_lat:?}: {served:?}", about.name);
+                assert!(served.iter().all(|it| it.done > 0 && it.longest < 10 * AGE_LIMIT), "{context}");
+                assert_eq!(violations, [], "{context}");
+            }
+        }
     }
 }
 

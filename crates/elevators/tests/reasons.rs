@@ -95,7 +95,7 @@ fn found_out(elevator: &'static str, lie: Lie) -> Option<String> {
 }
 
 /// An elevator, what is wrong with what it says, and how it says it.
-const LIES: [(&str, &str, Lie); 16] = [
+const LIES: [(&str, &str, Lie); 17] = [
     ("noop", "sorts by sector", |_, _, _| Some(IoReason::SectorOrder)),
     ("noop", "has batches", |_, _, _| Some(IoReason::Batch)),
     ("sstf", "takes the first", |_, _, _| Some(IoReason::First)),
@@ -141,6 +141,7 @@ const LIES: [(&str, &str, Lie); 16] = [
         IoReason::InService => Some(IoReason::GroupTurn),
         other => Some(other),
     }),
+    ("mq-deadline", "throttles write-back, which the block layer does", |_, _, said| said.map(|_| IoReason::WriteBack)),
     ("bfq", "hides that it is a group's turn", |_, _, said| match said? {
         IoReason::GroupTurn => Some(IoReason::InService),
         other => Some(other),
