@@ -363,7 +363,7 @@ fn commands_take_the_elevator_of_an_arm_or_the_default_one_and_refuse_it_where_n
             "{command}"
         );
     }
-    let compared = goodness(here.path(), &["compare", example, "--arm", "base", "--runs", "2", "-q"]);
+    let compared = goodness(here.path(), &["compare", example, "--arm", "base", "--runs", "2"]);
     assert!(text(&compared.stdout).contains("eevdf+mq-deadline"), "{}", text(&compared.stdout));
     let refused = goodness(here.path(), &["compare", "mixed-cpu", "--arm", "eevdf+bfq"]);
     assert_eq!(refused.status.code(), Some(2));

@@ -17,7 +17,10 @@ pub struct Drawn {
     pub seed: u64,
 }
 
-const CLASSES: [&str; 7] = ["normal", "normal", "normal", "batch", "idle", "iso", "deadline"];
+/// Classes of the swarm. A real-time task may keep others waiting for ever, which is no mistake of a policy.
+const CLASSES: &[&str] = &["normal", "normal", "normal", "batch", "idle", "iso", "deadline"];
+/// Classes of the ledger.
+const ALL_CLASSES: &[&str] = &["normal", "normal", "batch", "idle", "iso", "deadline", "fifo", "rr"];
 /// Pure spinning is left out: under a policy that does not preempt, it lasts for ever.
 const LOCKS: [&str; 6] = ["mutex", "adaptive", "pi", "fifo", "kernel", "s_lock"];
 const DEVICES: [&str; 6] = ["null", "null:latency=2ms", "nvme", "ssd", "cheetah-9lp", "sata-7200-4tb"];
@@ -36,25 +39,25 @@ impl Drawn {
             let name = elevators[rng.below(elevators.len() as u64) as usize].name;
             elevator_with_settings(&mut rng, name)
         });
-        Drawn::with(&mut rng, policy, elevator)
+        Drawn::with(&mut rng, CLASSES, policy, elevator)
     }
 
     /// Number `number` of the simulations under one policy.
     pub fn under_policy(name: &str, number: u64) -> Drawn {
         let mut rng = Seed(number).stream(name, 0).rng();
         let policy = policy_with_settings(&mut rng, name);
-        Drawn::with(&mut rng, policy, None)
+        Drawn::with(&mut rng, ALL_CLASSES, policy, None)
     }
 
     /// Number `number` of the simulations with a disk under one elevator, and the simplest policy that preempts.
     pub fn under_elevator(name: &str, number: u64) -> Drawn {
         let mut rng = Seed(number).stream(name, 1).rng();
         let elevator = elevator_with_settings(&mut rng, name);
-        Drawn::with(&mut rng, "rr".into(), Some(elevator))
+        Drawn::with(&mut rng, ALL_CLASSES, "rr".into(), Some(elevator))
     }
 
-    fn with(rng: &mut Rng, policy: String, elevator: Option<String>) -> Drawn {
-        Drawn { experiment: experiment(rng, elevator.is_some()), policy, elevator, seed: rng.within(1, 1_000) }
+    fn with(rng: &mut Rng, classes: &[&str], policy: String, elevator: Option<String>) -> Drawn {
+        Drawn { experiment: experiment(rng, classes, elevator.is_some()), policy, elevator, seed: rng.within(1, 1_000) }
     }
 
     /// Command-line words behind `goodness run FILE`.
@@ -104,7 +107,7 @@ fn settings(rng: &mut Rng, tunables: &[Tunable]) -> String {
     text
 }
 
-fn experiment(rng: &mut Rng, has_disk: bool) -> String {
+fn experiment(rng: &mut Rng, classes: &[&str], has_disk: bool) -> String {
     let cpus = CPUS[rng.below(8) as usize];
     let mut text = format!("duration = \"{}ms\"\nmachine = {{ {} }}\n", rng.within(20, 300), machine(rng, cpus));
     let groups = rng.below(4) * rng.below(2);
@@ -130,7 +133,7 @@ fn experiment(rng: &mut Rng, has_disk: bool) -> String {
         text.push_str(&fault(rng, cpus, spared));
     }
     for task in 0..rng.within(1, 7) {
-        let _ = writeln!(text, "\n[[task]]\nname = \"t{task}\"{}", attributes(rng, groups, cpus));
+        let _ = writeln!(text, "\n[[task]]\nname = \"t{task}\"{}", attributes(rng, classes, groups, cpus));
         let steps = rng.within(1, 6);
         let steps: Vec<String> = (0..steps).map(|_| step(rng, groups, has_disk)).collect();
         // A programme without any wait or CPU time would repeat at one instant.
@@ -200,9 +203,9 @@ fn limits(rng: &mut Rng, group: u64, cpus: u64) -> String {
     text
 }
 
-fn attributes(rng: &mut Rng, groups: u64, cpus: u64) -> String {
+fn attributes(rng: &mut Rng, classes: &[&str], groups: u64, cpus: u64) -> String {
     let mut text = format!("\ncount = {}\nnice = {}", rng.within(1, 5), rng.within(0, 39) as i64 - 20);
-    match one(rng, &CLASSES) {
+    match one(rng, classes) {
         "deadline" => {
             let period = rng.within(2, 60);
             let runtime = rng.within(100, 1_000 * period / 40 + 100);
@@ -211,6 +214,9 @@ fn attributes(rng: &mut Rng, groups: u64, cpus: u64) -> String {
         }
         class => {
             let _ = write!(text, "\nclass = \"{class}\"");
+            if matches!(class, "fifo" | "rr") {
+                let _ = write!(text, "\nrt_priority = {}", rng.within(1, 99));
+            }
             if rng.below(4) == 0 {
                 let _ = write!(text, "\naffinity = [{}, {}]", rng.below(cpus), rng.below(cpus));
             }

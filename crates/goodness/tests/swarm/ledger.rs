@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 /// Drawn simulations a line.
-const DRAWS: u64 = 24;
+const DRAWS: u64 = 40;
 const BLESS: &str = "BLESS=1 cargo test -p goodness --test swarm ledger";
 
 /// FNV-1a over the words.
