@@ -212,7 +212,8 @@ fn an_owner_that_slept_when_its_waiter_came_wakes_as_urgent() {
     fn got<P: Registered>() -> Time {
         let steps = [Step::Lock(L), Step::Sleep(MS(5)), Step::Compute(MS(5)), Step::Unlock(L), Step::Compute(MS(50))];
         let middle = realtime(50, task(&[Step::Sleep(MS(1)), Step::Compute(MS(40))]));
-        let high = realtime(90, task(&[Step::Sleep(MS(2)), Step::Lock(L), Step::Served(Time::ZERO), Step::Unlock(L)]));
+        let high = task(&[Step::Sleep(MS(2)), Step::Lock(L), Step::Served(Time::ZERO), Step::Unlock(L)]);
+        let high = realtime(90, high);
         let tasks = vec![task(&steps), middle, high];
         served(&run::<P>(&Machine::flat(1, 250).unwrap(), work(LockKind::Pi, tasks, MS(200))).0, 2)[0]
     }
