@@ -131,7 +131,7 @@ impl Question {
         }
         let standard = work.standard_policy()?;
         let arms = self.arms.iter().map(|named| named.arm(&standard)).collect::<Result<_, _>>()?;
-        Ok(Contender::with_base(arms, &standard))
+        work.behind_elevators(Contender::with_base(arms, &standard))
     }
 
     /// One run of each contender on `work`, with the seed of this question.

@@ -1,10 +1,11 @@
 # Runs in the guest: kills live policies at drawn instants, also while they load, or takes a CPU away from them. Each
-# time the kernel must take over within 3 s, and every task must go on.
+# time the kernel must take over within 3 s, and every task must go on. Linux 6.18 does not always after `unplug`.
 #
 #   sh /live/kills.sh COUNT SEED WAYS     ways: daemon, helper (then the daemon), all, unplug
 . /check.sh
 draws=$1 seed=$2 ways=$3
 
+is_on() { read -r state < /sys/kernel/sched_ext/state && [ "$state" = enabled ]; }
 is_off() { read -r state < /sys/kernel/sched_ext/state && [ "$state" = disabled ]; }
 # The CPU time of a process in ticks, by the kernel's count.
 cpu_time() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; }
@@ -41,8 +42,7 @@ sees_a_stopped_task() {
 }
 sees_a_policy_that_stays() {
     goodness live rr -- sh /live/load.sh > /tmp/out 2>&1 &
-    sleep 1
-    ! comes 30 is_off
+    comes 50 is_on && ! comes 30 is_off
 }
 
 # One draw: the policy serves the load, or is about to, is struck, and the kernel takes over.
@@ -91,4 +91,4 @@ sort -n /tmp/took | awk -v early="$early" '
     { took[NR] = $1 }
     END { print NR " strikes, " early " before the policy was loaded; until the kernel took over: median " \
           took[int((NR + 1) / 2)] " ms, longest " took[NR] " ms" }'
-exit $failures
+[ $failures -eq 0 ]

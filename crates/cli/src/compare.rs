@@ -47,8 +47,9 @@ pub struct Compare {
     #[arg(short, long = "policy", value_name = "POLICY[:KEY=VAL,…]")]
     policy: Vec<String>,
     /// What-if: changes to tasks, machine or policy, separated by blanks: redis.nice=-5, 1234.affinity=0-1,
-    /// worker*.class=batch, x.slice=1ms, cpus=4, hz=1000, hogs=2 (load), eevdf:base_slice=700us. May be repeated.
-    /// The reference is the unchanged work (base).
+    /// worker*.class=batch, x.slice=1ms, cpus=4, hz=1000, hogs=2 (load), eevdf:base_slice=700us; with disks eevdf+bfq,
+    /// web.io_weight=200, web.io_max=rbps=10M, sda.wbt_lat=2ms (all: docs/what-if.md). May be repeated. The reference
+    /// is the unchanged work (base).
     #[arg(long, value_name = "EDIT…", conflicts_with_all = ["policy", "elevator"])]
     arm: Vec<String>,
     /// Arms where none is named: what the recorded machine's owner can deploy (default for recordings of current

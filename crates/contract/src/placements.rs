@@ -17,7 +17,7 @@ pub(crate) fn agrees(placed: &Placed, claim: Placement) -> bool {
         }
         Placement::IdleCpu => placed.running(cpu).is_none_or(|it| gives_way(cx, it)),
         // Balancing may have moved it while it slept, which only the policy knows.
-        Placement::StillQueued => is_woken && may_run(&cpu),
+        Placement::StillQueued => is_woken && may_run(&cpu) && !placed.is_idle(cpu),
         Placement::NoneIdleNear => is_woken && !near().any(|it| placed.is_idle(it)),
         Placement::SearchEnded { looked_at } => {
             is_woken && !placed.is_idle(cpu) && (looked_at as usize) < near().count()

@@ -48,6 +48,9 @@ struct Claim {
     at: Time,
 }
 
+/// Least goodness of a real-time task in Linux 2.0 to 2.4.
+const GOODNESS_OF_REALTIME: i32 = 1_000;
+
 struct Judge {
     found: Rc<RefCell<Found>>,
     one_cpu: bool,
@@ -109,9 +112,9 @@ impl Judge {
         arrival.latest = self.next;
         match why {
             // On one CPU it is behind those that were before it when it was picked; others may have passed them over.
-            // A tick that ends a slice may give a place before those that arrive until the pick, or none.
-            Enqueue::Preempted | Enqueue::SliceEnd if self.one_cpu => {}
-            Enqueue::Preempted | Enqueue::SliceEnd | Enqueue::Migrated => arrival.earliest = 0,
+            Enqueue::Preempted if self.one_cpu => {}
+            // The tick that ended its slice may have placed it, before those that arrived since, or have left it.
+            Enqueue::Preempted | Enqueue::SliceEnd | Enqueue::Migrated if !self.one_cpu => arrival.earliest = 0,
             _ => arrival.earliest = self.next,
         }
         self.claims.remove(&task);
@@ -161,9 +164,12 @@ impl Judge {
                 };
                 rank(own) > rank(other) && (other == Class::Idle || is_its(ahead, own) && is_its(waiting, other))
             }
-            // On the policy's own scale, which may count more than a class: where HZ is 1000, goodness of Linux 2.2
-            // for nice -20 exceeds that of real-time tasks.
-            Reason::Priority { ahead: own, waiting: other } => own > other,
+            Reason::Priority { ahead: own, waiting: other } => {
+                let [first, second] = [ahead, waiting].map(|task| tasks.class(task).is_realtime());
+                // A priority on the policy's own scale counts more than a class. So does goodness of Linux 2.2, which
+                // exceeds that of real-time tasks for nice -20 where HZ is 1000.
+                own > other && (first || !second || tasks[ahead].priority.is_some() || own > GOODNESS_OF_REALTIME)
+            }
             Reason::Level { ahead, waiting } => ahead < waiting,
             Reason::ShorterBurst { ahead, waiting } => ahead < waiting,
             Reason::ShorterPeriod { by } => {

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limits_are_read_as_the_kernel_reads_them_and_printed_so_that_they_are_read_again() {
+    fn limits_are_written_as_for_the_kernel_and_printed_so_that_they_are_read_again() {
         let limit = IoLimit::parse("rbps=10M wiops=200").unwrap();
         assert_eq!((limit.read_bytes, limit.writes, limit.written_bytes), (Some(10 << 20), Some(200), None));
         assert_eq!(limit.to_string(), "rbps=10485760 wbps=max riops=max wiops=200");

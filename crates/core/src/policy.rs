@@ -201,9 +201,9 @@ pub trait CpuPolicy {
 pub fn without_choice(cx: &Context, task: TaskId) -> Option<Placement> {
     let has_several = cx.machine.cpu_count() > 1;
     let allowed = |cpu: &CpuId| cx.tasks.may_run(task, *cpu);
-    let has_choice = !has_several || cx.machine.cpu_ids().filter(allowed).take(2).count() != 1;
+    let is_only = has_several && cx.machine.cpu_ids().filter(allowed).take(2).count() == 1;
     let are_online = || cx.machine.cpu_ids().all(|cpu| cx.groups[GroupId::ROOT].cpus.contains(cpu));
-    (!has_choice).then(|| if are_online() { Placement::OnlyCpu } else { Placement::OnlyOnline })
+    is_only.then(|| if are_online() { Placement::OnlyCpu } else { Placement::OnlyOnline })
 }
 
 /// The CPU the task last ran on if its affinity allows it, else the first that it allows.

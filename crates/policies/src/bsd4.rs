@@ -201,7 +201,7 @@ impl CpuPolicy for Bsd4 {
 
     fn why(&self, _: &Context, cpu: CpuId, Why { ahead, waiting, is_pick }: Why) -> Option<Reason> {
         let (running, _) = self.running_cpus.on(cpu)?;
-        let own = self.entities[running].list;
+        let own = self.list_of(running);
         let other = self.entities[waiting].list;
         // The lists are numbered from the best one.
         by_priority(-i64::from(own), -i64::from(other), is_pick).filter(|_| ahead == Some(running))

@@ -1,5 +1,6 @@
-//! The ledger: what fixed drawn simulations under each policy and each elevator come to. A change that was not meant to
-//! change what anybody decides leaves it as it is; for one that was, the ledger's difference names whom it concerns.
+//! The ledger: what fixed drawn simulations under each policy, and with a disk under each elevator beside round robin,
+//! come to: decisions in all and every metric. A change that was not meant to change what anybody decides leaves it as
+//! it is; for almost any that was, the ledger's difference names whom it concerns.
 
 use super::{Drawn, Outcome, contender, values};
 use std::fmt::Write as _;

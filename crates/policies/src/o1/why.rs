@@ -2,7 +2,7 @@
 
 use super::O1;
 use crate::parts::prio_array::urgency;
-use goodness_core::{Context, CpuId, Reason, Why};
+use goodness_core::{Class, Context, CpuId, Reason, Why};
 
 impl O1 {
     /// Answers [`goodness_core::CpuPolicy::why`].
@@ -13,11 +13,13 @@ impl O1 {
         if it.queued && it.array != queue.active && current.array == queue.active {
             return Some(Reason::RoundUsedUp);
         }
+        if !is_pick && current.array != queue.active {
+            return None;
+        }
         // What it earned by waiting counts from the pick on.
         let own = if is_pick { queue.picked_at } else { current.prio };
         match urgency(cx, (ahead, own), (waiting, it.prio)) {
-            Reason::First if !is_pick && current.array != queue.active => None,
-            Reason::First if !is_pick => Some(Reason::SliceNotOver),
+            Reason::First if !is_pick && cx.tasks.class(ahead) != Class::Fifo => Some(Reason::SliceNotOver),
             reason => Some(reason),
         }
     }

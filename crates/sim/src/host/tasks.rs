@@ -234,7 +234,7 @@ impl Host<'_> {
         }
         self.enqueue(task, cpu, why(), by);
         if self.locks.changed > 0 {
-            self.tell_changes(task);
+            self.tell_changes(task, by);
         }
         if self.charging.wakeups {
             let cost = self.effort_cost(by) + self.machine.costs.wakeup;

@@ -85,7 +85,7 @@ impl<O: Order> Stack<O> {
         self.order.move_delayed(cx, &mut self.loads, to, task);
         self.loads.moves_delayed(cx, to, task);
         if self.cpus[to.index()].running == Running::Nothing && self.order.runnable(to) == 0 {
-            // A CPU that was idle picks again, which ends the sleepers' wait to leave.
+            // As an idle CPU would pick again: sleepers that it finds leave.
             let picked = self.order.pick(cx, &mut self.loads, to);
             debug_assert!(picked.is_none(), "nobody is runnable on {to:?}");
         }

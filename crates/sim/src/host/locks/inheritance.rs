@@ -85,14 +85,15 @@ impl Host<'_> {
     }
 
     /// Tells the policy what was changed of `task`, which was just woken, while it slept.
-    pub(in crate::host) fn tell_changes(&mut self, task: TaskId) {
+    /// `by` is the CPU that woke it.
+    pub(in crate::host) fn tell_changes(&mut self, task: TaskId, by: CpuId) {
         if !std::mem::take(&mut self.locks.waiters[task.index()].is_changed) {
             return;
         }
         self.locks.changed -= 1;
         let cpu = self.cpu_of(task);
         self.referee.dequeue(task, Dequeue::Change);
-        self.enqueue(task, cpu, Enqueue::Restored, cpu);
+        self.enqueue(task, cpu, Enqueue::Restored, by);
     }
 
     /// Changes a task in any state.
