@@ -205,16 +205,16 @@ fn a_boost_goes_along_the_chain_and_ends_with_the_release() {
     assert!(served(&events, 0)[0] > Time(60_000_000), "after the release A is no more urgent than before");
 }
 
-/// L holds the lock and sleeps while M hogs the CPU and H comes to wait for the lock. Policies read classes when they are
-/// told of a change, so a wake-up alone would not tell them.
+/// L holds the lock and sleeps while M hogs the CPU and H comes to wait for the lock. Policies read classes when they
+/// are told of a change, so a wake-up alone would not tell them.
 #[test]
 fn an_owner_that_slept_when_its_waiter_came_wakes_as_urgent() {
     fn got<P: Registered>() -> Time {
-        let steps = [Step::Lock(L), Step::Sleep(MS(5)), Step::Compute(MS(5)), Step::Unlock(L), Step::Compute(MS(50))];
+        let held = [Step::Lock(L), Step::Sleep(MS(5)), Step::Compute(MS(5)), Step::Unlock(L), Step::Compute(MS(50))];
         let middle = realtime(50, task(&[Step::Sleep(MS(1)), Step::Compute(MS(40))]));
         let high = task(&[Step::Sleep(MS(2)), Step::Lock(L), Step::Served(Time::ZERO), Step::Unlock(L)]);
         let high = realtime(90, high);
-        let tasks = vec![task(&steps), middle, high];
+        let tasks = vec![task(&held), middle, high];
         served(&run::<P>(&Machine::flat(1, 250).unwrap(), work(LockKind::Pi, tasks, MS(200))).0, 2)[0]
     }
     assert_eq!([got::<Cfs>(), got::<Eevdf>(), got::<O1>(), got::<Nt4>()], [Time(10_000_000); 4]);
