@@ -77,7 +77,7 @@ fn a_program_that_breaks_the_rules_is_found() {
     let of = |script: &str| {
         let mut command = std::process::Command::new("sh");
         command.args(["-c", script]);
-        attempt::watched(command, std::time::Duration::from_millis(700)).0
+        attempt::watched(command, std::time::Duration::from_secs(3)).0
     };
     for (script, outcome) in [
         ("echo fine", Outcome::Answered),
@@ -89,8 +89,8 @@ fn a_program_that_breaks_the_rules_is_found() {
         ("exit 4", Outcome::OtherCode),
         ("kill -SEGV $$", Outcome::Killed),
         ("exec sleep 60", Outcome::Silent),
-        ("trap '' INT; while :; do echo going on; sleep 0.3; done", Outcome::WentOn),
-        ("trap 'exit 1' INT; while :; do echo going on; sleep 0.3; done", Outcome::Interrupted),
+        ("trap '' INT; while :; do echo going on; sleep 0.1; done", Outcome::WentOn),
+        ("trap 'exit 1' INT; while :; do echo going on; sleep 0.1; done", Outcome::Interrupted),
     ] {
         assert_eq!(of(script), outcome, "{script}");
     }
