@@ -47,6 +47,13 @@ def test_arms_on_a_recording_are_those_of_the_command_line() -> None:
     assert compared.arms == ["base", *map(str, arms)]
 
 
+def test_arms_on_a_disk_run_behind_the_default_elevator_as_on_the_command_line() -> None:
+    disk = str(ROOT / "examples/05-disk.toml")
+    compared = g.compare(disk, arms=["eevdf:base_slice=6ms"], runs=2)
+    assert same(compared, disk, "--arm", "eevdf:base_slice=6ms", "--runs", "2")
+    assert "mq-deadline" in compared.arms[0]
+
+
 def test_several_recordings_are_the_sample_or_the_arms() -> None:
     names = ["apache-ab-c4-1cpu", "apache-ab-c24-1cpu"]
     pair = g.compare(names, arms=["eevdf:base_slice=6ms"], runs=2)
