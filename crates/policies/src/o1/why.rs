@@ -16,7 +16,7 @@ impl O1 {
         if !is_pick && current.array != queue.active {
             return None;
         }
-        // What it earned by waiting counts from the pick on.
+        // A bonus for waiting counts from the pick on.
         let own = if is_pick { queue.picked_at } else { current.prio };
         match urgency(cx, (ahead, own), (waiting, it.prio)) {
             Reason::First if !is_pick && cx.tasks.class(ahead) != Class::Fifo => Some(Reason::SliceNotOver),
