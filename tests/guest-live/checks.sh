@@ -7,18 +7,24 @@ cpus=$1
 state_is() { read -r state < /sys/kernel/sched_ext/state && [ "$state" = "$1" ]; }
 is_loaded() { state_is enabled && read -r ops_now < /sys/kernel/sched_ext/root/ops && [ "$ops_now" = "$1" ]; }
 
-# decides_in P50 P99: the latency of decisions that the run before showed is below these microseconds. The guest's clock
-# counts the instructions of all CPUs, so beside three that compute the daemon is a quarter as fast.
-decides_in() {
+# The decisions that the run before showed came within a fraction of a tick of 4 ms: half of them within a twentieth,
+# 99 of 100 within an eighth. A daemon that waits for its CPU, or for a timer, needs a tick. Some 20 and 35 us are usual
+# on two CPUs, 65 and 120 on four: the guest's clock counts the instructions of all.
+decides_in_time() {
     sed -n 's/^from event to decision in the kernel: p50 \(.*\), p99 \(.*\), longest.*/\1 \2/p' /tmp/out |
-        awk -v p50="$1" -v p99="$2" '
+        awk -v p50=200 -v p99=500 '
         function us(text) {
             return text ~ /us$/ ? text + 0 : text ~ /ms$/ ? text * 1000 : text ~ /ns$/ ? text / 1000 : 1e9
         }
         { ok = us($1) <= p50 && us($2) <= p99 }
         END { exit !ok }'
 }
-case $cpus in 2) bounds="20 100" ;; *) bounds="100 250" ;; esac
+waits_for_a_tick() {
+    echo "from event to decision in the kernel: p50 $1, p99 $2, longest 9ms" > /tmp/out
+    ! decides_in_time
+}
+check a_median_of_a_tick_is_too_late waits_for_a_tick 3.9ms 4.1ms
+check a_tail_of_half_a_tick_is_too_late waits_for_a_tick 20us 2ms
 
 for policy in rr linux-2.2 o1 staircase eevdf haiku-fair; do
     goodness live $policy --log /tmp/log -- goodness play /live/mixed.toml > /tmp/out 2>&1 &
@@ -30,11 +36,11 @@ for policy in rr linux-2.2 o1 staircase eevdf haiku-fair; do
     # The 99th percentile of some 150 decisions is the second largest: one start-up more than doubles it. So the best of
     # three runs counts.
     for _ in 1 2; do
-        decides_in $bounds && break
+        decides_in_time && break
         goodness live $policy --log /tmp/log -- goodness play /live/mixed.toml > /tmp/out 2>&1
     done
     grep "from event" /tmp/out
-    check "${policy}_decides_in_time" decides_in $bounds
+    check "${policy}_decides_in_time" decides_in_time
     check "${policy}_decides_the_same_again" goodness live replay /tmp/log
 done
 [ "$cpus" = 2 ] || exit $failures
@@ -112,7 +118,7 @@ check compute_mode_switches_at_all [ "$(turns)" -gt 0 ]
 goodness live rr -- goodness play /live/yield.toml > /tmp/out 2>&1
 check a_hundred_thousand_decisions_end_well [ $? -eq 0 ]
 grep -E "decisions|from event" /tmp/out
-check they_take_20_us_and_at_most_100 decides_in 20 100
+check they_are_in_time decides_in_time
 decisions=$(sed -n 's/^\([0-9]*\) decisions.*/\1/p' /tmp/out)
 check there_are_a_hundred_thousand [ "${decisions:-0}" -gt 100000 ]
 exit $failures
