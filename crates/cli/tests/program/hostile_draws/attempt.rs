@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 /// Longest time without a line. The program promises one every ten seconds.
 const SILENCE: Duration = Duration::from_secs(12);
-/// A command that still talks after so many silences is interrupted.
-const ENOUGH: u32 = 2;
+/// A command that goes on for that long is interrupted, if it talks or was told to be quiet.
+const ENOUGH: Duration = Duration::from_secs(24);
 /// Time to end after an interrupt. The program promises one second on a machine that has time for it.
 const ENDING: Duration = Duration::from_secs(6);
 /// Address space of a command, in KiB.
@@ -53,7 +53,8 @@ impl Attempt {
         command.args(["-c", &format!("ulimit -v {MEMORY}; exec \"$0\" \"$@\"")]);
         let program = std::env::var_os("GOODNESS_PROGRAM").unwrap_or_else(|| env!("CARGO_BIN_EXE_goodness").into());
         command.arg(program).args(&self.words).current_dir(here.path()).env("NO_COLOR", "1");
-        watched(command, SILENCE)
+        let is_quiet = self.words.iter().any(|it| it == "--quiet");
+        watched(command, if is_quiet { ENOUGH * 2 } else { SILENCE }, ENOUGH)
     }
 
     /// Keeps the input of a failure. Returns what to look at.
@@ -72,9 +73,9 @@ struct Said {
     last: Instant,
 }
 
-/// Runs `command`, at most `silence` without a line and `ENOUGH` such times in all. Returns its end and what it said on
-/// standard error.
-pub fn watched(mut command: Command, silence: Duration) -> (Outcome, String) {
+/// Runs `command`, at most `silence` without a line and until `enough`. Returns its end and what it said on standard
+/// error.
+pub fn watched(mut command: Command, silence: Duration, enough: Duration) -> (Outcome, String) {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn().expect("it starts");
     let said = Arc::new(Mutex::new(Said { text: Vec::new(), last: Instant::now() }));
@@ -82,14 +83,14 @@ pub fn watched(mut command: Command, silence: Duration) -> (Outcome, String) {
         listen(child.stdout.take().expect("a pipe"), Arc::clone(&said), false),
         listen(child.stderr.take().expect("a pipe"), Arc::clone(&said), true),
     ];
-    let (status, early) = wait(&mut child, &said, silence);
+    let (status, early) = wait(&mut child, &said, silence, enough);
     readers.into_iter().for_each(|it| it.join().expect("a reader"));
     let text = String::from_utf8_lossy(&said.lock().expect("no panic").text).into_owned();
     (early.unwrap_or_else(|| judged(status, &text)), text)
 }
 
 /// Waits for the end; the outcome if the command had to be ended.
-fn wait(child: &mut Child, said: &Mutex<Said>, silence: Duration) -> (ExitStatus, Option<Outcome>) {
+fn wait(child: &mut Child, said: &Mutex<Said>, silence: Duration, enough: Duration) -> (ExitStatus, Option<Outcome>) {
     let start = Instant::now();
     let mut pause = Duration::from_millis(1);
     loop {
@@ -99,7 +100,7 @@ fn wait(child: &mut Child, said: &Mutex<Said>, silence: Duration) -> (ExitStatus
         if said.lock().expect("no panic").last.elapsed() > silence {
             return (kill(child), Some(Outcome::Silent));
         }
-        if start.elapsed() > silence * ENOUGH {
+        if start.elapsed() > enough {
             return interrupt(child);
         }
         std::thread::sleep(pause);

@@ -1,6 +1,6 @@
 //! Hostile input, drawn: files that people write and record, edited, and options with values that nobody means. Each
 //! command ends with exit code 0 to 3, with one sentence if it refuses, without a panic, a signal, 6 GB of memory or 12
-//! seconds without a line; one that goes on is interrupted and ends then.
+//! seconds without a line unless it is told to be quiet; one that goes on is interrupted and ends then.
 //!
 //! The seed is another one in each run and is printed; `GOODNESS_SEED` repeats one. `GOODNESS_HOSTILE` is the number of
 //! commands, `GOODNESS_PROGRAM` another build of the program:
@@ -19,6 +19,7 @@ use goodness_core::{Rng, Seed};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 use words::Options;
 
 /// Commands where nobody asks for more.
@@ -77,7 +78,7 @@ fn a_program_that_breaks_the_rules_is_found() {
     let of = |script: &str| {
         let mut command = std::process::Command::new("sh");
         command.args(["-c", script]);
-        attempt::watched(command, std::time::Duration::from_secs(3)).0
+        attempt::watched(command, Duration::from_secs(3), Duration::from_secs(6)).0
     };
     for (script, outcome) in [
         ("echo fine", Outcome::Answered),
