@@ -1,0 +1,251 @@
+//! Bounded overtaking: while a task waits for a CPU, no other task gets more CPU time than the policy's rules allow.
+//! Each bound is derived from the rules alone, as its row says, and held on drawn work: hogs, sleepers and tasks that
+//! start late, of drawn nices, on one CPU at drawn ticks. A quarter of a bound must be too little in some draw, and
+//! policies without any such rule must break the bound of round robin.
+//!
+//! `DRAWS=2000 FIRST=0 cargo test --release -p goodness-policies --test liveness -- --nocapture` draws as many for each
+//! policy, from that seed on; without them a few dozen, from another seed in each process.
+
+mod harness;
+
+use goodness_core::*;
+use harness::*;
+
+/// Draws for each policy of an ordinary test.
+const FEW: u64 = 40;
+const HORIZON: Span = Span::from_ms(4_000);
+const MILLISECOND: u64 = 1_000_000;
+
+/// One drawn load.
+struct Load {
+    hz: u32,
+    /// Slice of policies that have one to set.
+    slice: u64,
+    nices: Vec<i64>,
+    /// Compute and sleep of each cycle; no sleep for a hog.
+    cycles: Vec<(u64, u64)>,
+    starts: Vec<u64>,
+}
+
+impl Load {
+    fn drawn(seed: u64) -> Load {
+        let rng = &mut Seed(seed).stream("liveness", 0).rng();
+        let count = rng.within(2, 7) as usize;
+        let is_nice = rng.below(2) == 0;
+        let nice = |rng: &mut Rng| if is_nice { rng.within(0, 39) as i64 - 20 } else { 0 };
+        let cycle = |rng: &mut Rng| {
+            let sleep = if rng.below(2) == 0 { 0 } else { rng.within(1, 30 * MILLISECOND) };
+            (rng.within(MILLISECOND / 10, 12 * MILLISECOND), sleep)
+        };
+        Load {
+            hz: [100, 250, 1000][rng.below(3) as usize],
+            slice: [1, 3, 10, 50][rng.below(4) as usize] * MILLISECOND,
+            nices: (0..count).map(|_| nice(rng)).collect(),
+            cycles: (0..count).map(|_| cycle(rng)).collect(),
+            starts: (0..count).map(|_| rng.below(3) * rng.below(1_000 * MILLISECOND)).collect(),
+        }
+    }
+
+    fn tick(&self) -> f64 {
+        1e9 / f64::from(self.hz)
+    }
+
+    /// Weight of one task for each of another's, as the fair classes have it: 1.25 for a step of nice, with the
+    /// rounding of their table.
+    fn ratio(&self, of: usize, to: usize) -> f64 {
+        1.01 * 1.25f64.powi((self.nices[to] - self.nices[of]) as i32)
+    }
+
+    fn tasks(&self) -> Vec<TaskSpec> {
+        let spec = |n: usize| {
+            let (compute, sleep) = self.cycles[n];
+            let steps = [Step::Compute(Span(compute)), Step::Sleep(Span(sleep))];
+            let spec = if sleep == 0 { hog() } else { cycle(&steps) };
+            starting(Start::At(Time(self.starts[n])), nice(self.nices[n], spec))
+        };
+        (0..self.nices.len()).map(spec).collect()
+    }
+}
+
+/// The most CPU time that each task had while one waited, by the waiting one and the other.
+struct Overtaking(Vec<Vec<u64>>);
+
+impl Overtaking {
+    fn of(history: &History, count: usize) -> Overtaking {
+        let mut most = vec![vec![0; count]; count];
+        let mut now: Vec<Option<Vec<u64>>> = vec![None; count];
+        let mut runs: Option<(usize, Time)> = None;
+        let waits = || Some(vec![0; count]);
+        for (at, event) in history {
+            if let (Some((other, since)), Event::Switch { .. } | Event::Wakeup { .. }) = (runs, event) {
+                for (who, had) in now.iter_mut().enumerate() {
+                    let Some(had) = had else { continue };
+                    had[other] += at.since(since).ns();
+                    most[who][other] = most[who][other].max(had[other]);
+                }
+                runs = Some((other, *at));
+            }
+            match event {
+                Event::Wakeup { task, .. } => now[task.index()] = waits(),
+                Event::Switch { prev, off, next, .. } => {
+                    if let Some(prev) = prev {
+                        now[prev.index()] = if off.is_runnable() { waits() } else { None };
+                    }
+                    runs = next.map(|next| (next.index(), *at));
+                    next.inspect(|next| now[next.index()] = None);
+                }
+                _ => {}
+            }
+        }
+        Overtaking(most)
+    }
+
+    /// The largest part of its bound that anybody got: whom it overtook, who, how much, of how much.
+    fn worst(&self, bound: impl Fn(usize, usize) -> f64) -> (f64, String) {
+        let mut worst = (0.0, String::new());
+        for (waiting, had) in self.0.iter().enumerate() {
+            for (other, had) in had.iter().enumerate().filter(|(other, _)| *other != waiting) {
+                let (had, bound) = (*had as f64, bound(waiting, other));
+                if had / bound > worst.0 {
+                    let ms = |ns: f64| ns / 1e6;
+                    let told =
+                        format!("task {other} had {} ms, {} allowed, while {waiting} waited", ms(had), ms(bound));
+                    worst = (had / bound, told);
+                }
+            }
+        }
+        worst
+    }
+}
+
+/// A policy with a rule that bounds overtaking.
+struct Promise {
+    policy: &'static str,
+    settings: fn(&Load) -> Vec<(&'static str, String)>,
+    /// CPU time in ns that `other` may have while `waiting` waits.
+    bound: fn(&Load, usize, usize) -> f64,
+}
+
+fn slices(load: &Load) -> String {
+    format!("{}ns", load.slice)
+}
+
+/// The bounds. `ratio` is the weight of the other by that of the waiting task.
+const PROMISES: [Promise; 9] = [
+    // One turn: whoever has had one goes to the tail, behind the task that waits (specs 11).
+    Promise { policy: "rr", settings: |load| vec![("timeslice", slices(load))], bound: |load, _, _| load.slice as f64 },
+    // A task waits at most a stride of its own ahead of the least pass, and the global pass, where sleepers return, is
+    // within a slice of each task's share: so `ratio` turns of the other, one for the difference that a turn makes at
+    // each end, and one for each task that may return meanwhile (specs 11 "Stride").
+    Promise {
+        policy: "stride",
+        settings: |load| vec![("timeslice", slices(load))],
+        bound: |load, waiting, other| {
+            (load.ratio(other, waiting) * 1.2 + 2.0 + load.nices.len() as f64) * load.slice as f64
+        },
+    },
+    // The task ran for its slice and up to a tick beyond; the others catch up (a period, and `ratio` times what is
+    // beyond), each with what a sleeper is given (half a period of its own weight), and end their slices (specs 5.2).
+    Promise {
+        policy: "cfs",
+        settings: |_| vec![],
+        bound: |load, waiting, other| {
+            let (latency, min) = (6e6, 0.75e6);
+            let period = f64::max(latency, load.nices.len() as f64 * min);
+            let own = 1.25f64.powi(-load.nices[other] as i32);
+            3.0 * period + load.tick() + load.ratio(other, waiting) * (min + load.tick()) + own * latency
+        },
+    },
+    // The lag of every task stays within the longest request, which is a slice and the rest of a tick (specs 5.3): from
+    // the least lag to the most the virtual time passes by two such requests of the waiting task, and the other gets
+    // that by its weight, and the difference of its own lag.
+    Promise {
+        policy: "eevdf",
+        settings: |load| vec![("base_slice", slices(load))],
+        bound: |load, waiting, other| 2.0 * (load.ratio(other, waiting) + 1.0) * (load.slice as f64 + load.tick()),
+    },
+    // Until its own deadline, a slice times 1.1 for each nice above -20, and a turn that began before it (specs 7).
+    Promise {
+        policy: "bfs",
+        settings: |load| vec![("rr_interval", slices(load))],
+        bound: |load, waiting, _| deadline(load, waiting) + 2.0 * load.slice as f64 + load.tick(),
+    },
+    Promise {
+        policy: "muqss",
+        settings: |load| vec![("rr_interval", (load.slice / MILLISECOND).to_string())],
+        bound: |load, waiting, _| 1.05 * (deadline(load, waiting) + 2.0 * load.slice as f64) + load.tick(),
+    },
+    // To the next boost, and a turn: then all are in one queue (specs 11 "MLFQ").
+    Promise {
+        policy: "mlfq",
+        settings: |load| vec![("quantum", slices(load)), ("boost", "500ms".into())],
+        bound: |load, _, _| 500e6 + 5.0 * load.slice as f64,
+    },
+    // What the other may still use of two epochs: its counter, of twice its quantum at most, in each (specs 2.2).
+    Promise {
+        policy: "linux-2.2",
+        settings: |_| vec![],
+        bound: |load, _, other| 4.0 * (20 - load.nices[other] + 1) as f64 * 10e6,
+    },
+    // Its quota at each level from its nice downwards, in this rotation and in the next (specs 6).
+    Promise {
+        policy: "rsdl",
+        settings: |load| vec![("rr_interval", slices(load))],
+        bound: |load, _, other| {
+            let quota = f64::max(load.slice as f64, load.tick()) + load.tick();
+            (2.0 * (20 - load.nices[other]) as f64 + 1.0) * quota
+        },
+    },
+];
+
+/// Virtual deadline from the time it is set.
+fn deadline(load: &Load, task: usize) -> f64 {
+    load.slice as f64 * 1.1f64.powi(load.nices[task] as i32 + 20)
+}
+
+/// How much of its bound a promise's policy, or another in its place, needs at most in all draws.
+fn needed(promise: &Promise, policy: &str, first: u64, draws: u64) -> (f64, String) {
+    let entry = goodness_policies::entry(policy).expect("a listed policy");
+    let mut worst = (0.0, String::new());
+    for seed in first..first + draws {
+        let load = Load::drawn(seed);
+        let settings = if policy == promise.policy { (promise.settings)(&load) } else { vec![] };
+        let settings: Vec<(&str, &str)> = settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let history = run_of(entry, &one_cpu(load.hz), &settings, load.tasks(), HORIZON);
+        let overtaking = Overtaking::of(&history, load.nices.len());
+        let of_load = overtaking.worst(|waiting, other| (promise.bound)(&load, waiting, other));
+        if of_load.0 > worst.0 {
+            worst = (of_load.0, format!("seed {seed}: {}", of_load.1));
+        }
+    }
+    worst
+}
+
+fn asked(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|it| it.parse().expect("a number"))
+}
+
+#[test]
+fn nobody_overtakes_a_waiting_task_by_more_than_the_rules_allow() {
+    let (first, draws) = (asked("FIRST").unwrap_or(u64::from(std::process::id())), asked("DRAWS").unwrap_or(FEW));
+    println!("FIRST={first} DRAWS={draws}");
+    for promise in &PROMISES {
+        let (part, told) = needed(promise, promise.policy, first, draws);
+        println!("{}: {part:.2} of the bound; {told}", promise.policy);
+        assert!(part <= 1.0, "{} with FIRST={first}: {told}", promise.policy);
+    }
+}
+
+/// The controls: a bound that nobody comes near says nothing, and neither does one that every policy keeps.
+#[test]
+fn the_bounds_are_near_and_other_rules_break_them() {
+    for promise in &PROMISES {
+        let (part, told) = needed(promise, promise.policy, 0, FEW);
+        assert!(part > 0.25, "{} needs {part:.2} of its bound alone; {told}", promise.policy);
+    }
+    let rr = Promise { settings: |_| vec![], bound: |_, _, _| 10e6, ..PROMISES[0] };
+    for other in ["fifo", "sjf", "srtf", "lottery", "linux-2.2"] {
+        let (part, _) = needed(&rr, other, 0, FEW);
+        assert!(part > 1.5, "{other} needs {part:.2} of round robin's bound alone");
+    }
+}
