@@ -1,5 +1,5 @@
 # Runs in the guest: kills live policies at drawn instants, also while they load, or takes a CPU away from them. Each
-# time the kernel must take over within 3 s, and every task must go on. Linux 6.18 does not always after `unplug`.
+# time the kernel must take over within 3 s, and every task must go on.
 #
 #   sh /live/kills.sh COUNT SEED WAYS     ways: daemon, helper (then the daemon), all, unplug
 . /check.sh

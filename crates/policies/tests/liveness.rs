@@ -28,13 +28,13 @@ struct Load {
 }
 
 impl Load {
-    fn drawn(seed: u64) -> Load {
+    fn drawn(seed: u64, may_sleep: bool) -> Load {
         let rng = &mut Seed(seed).stream("liveness", 0).rng();
         let count = rng.within(2, 7) as usize;
         let is_nice = rng.below(2) == 0;
         let nice = |rng: &mut Rng| if is_nice { rng.within(0, 39) as i64 - 20 } else { 0 };
         let cycle = |rng: &mut Rng| {
-            let sleep = if rng.below(2) == 0 { 0 } else { rng.within(1, 30 * MILLISECOND) };
+            let sleep = if rng.below(2) == 0 || !may_sleep { 0 } else { rng.within(1, 30 * MILLISECOND) };
             (rng.within(MILLISECOND / 10, 12 * MILLISECOND), sleep)
         };
         Load {
@@ -122,6 +122,7 @@ impl Overtaking {
 struct Promise {
     policy: &'static str,
     settings: fn(&Load) -> Vec<(&'static str, String)>,
+    holds_with_sleepers: bool,
     /// CPU time in ns that `other` may have while `waiting` waits.
     bound: fn(&Load, usize, usize) -> f64,
 }
@@ -133,70 +134,95 @@ fn slices(load: &Load) -> String {
 /// The bounds. `ratio` is the weight of the other by that of the waiting task.
 const PROMISES: [Promise; 9] = [
     // One turn: whoever has had one goes to the tail, behind the task that waits (specs 11).
-    Promise { policy: "rr", settings: |load| vec![("timeslice", slices(load))], bound: |load, _, _| load.slice as f64 },
-    // A task waits at most a stride of its own ahead of the least pass, and the global pass, where sleepers return, is
-    // within a slice of each task's share: so `ratio` turns of the other, one for the difference that a turn makes at
-    // each end, and one for each task that may return meanwhile (specs 11 "Stride").
+    Promise {
+        policy: "rr",
+        settings: |load| vec![("timeslice", slices(load))],
+        holds_with_sleepers: true,
+        bound: |load, _, _| load.slice as f64,
+    },
+    // Who begins does so a stride ahead of the global pass, which therefore falls behind by up to a turn for each that
+    // began, and so may the task that waits be ahead of the next to begin, and by a stride for its own turn: `ratio`
+    // turns of the other for each of these, and one for the difference that a turn makes at each end, and for each task
+    // that may begin meanwhile (specs 11 "Stride"). Not so with sleepers: they are owed what they wait for the end of a
+    // turn, which adds up and is paid to whoever comes next.
     Promise {
         policy: "stride",
         settings: |load| vec![("timeslice", slices(load))],
+        holds_with_sleepers: false,
         bound: |load, waiting, other| {
-            (load.ratio(other, waiting) * 1.2 + 2.0 + load.nices.len() as f64) * load.slice as f64
+            let count = load.nices.len() as f64;
+            (load.ratio(other, waiting) * 1.2 * (1.0 + count) + 2.0 + count) * load.slice as f64
         },
     },
-    // The task ran for its slice and up to a tick beyond; the others catch up (a period, and `ratio` times what is
-    // beyond), each with what a sleeper is given (half a period of its own weight), and end their slices (specs 5.2).
+    // The task ran for its slice and up to a tick beyond, or began a slice behind, or where the task was that ran then;
+    // alone, a slice is a whole period. The others catch up with that by weight, each with what a sleeper is given (a period of its own weight at most),
+    // and end their slices (specs 5.2).
     Promise {
         policy: "cfs",
         settings: |_| vec![],
-        bound: |load, waiting, other| {
+        holds_with_sleepers: true,
+        bound: |load, _, other| {
+            let lightest = (0..load.nices.len()).map(|it| load.ratio(other, it)).fold(0.0, f64::max);
             let (latency, min) = (6e6, 0.75e6);
             let period = f64::max(latency, load.nices.len() as f64 * min);
             let own = 1.25f64.powi(-load.nices[other] as i32);
-            3.0 * period + load.tick() + load.ratio(other, waiting) * (min + load.tick()) + own * latency
+            3.0 * period + load.tick() + lightest * (period + min + load.tick()) + own * latency
         },
     },
     // The lag of every task stays within the longest request, which is a slice and the rest of a tick (specs 5.3): from
     // the least lag to the most the virtual time passes by two such requests of the waiting task, and the other gets
-    // that by its weight, and the difference of its own lag.
+    // that by its weight, and the difference of its own lag. Sleepers whose dequeue is delayed count until the next pick,
+    // so that virtual time passes more slowly: beside them it was twice as much.
     Promise {
         policy: "eevdf",
-        settings: |load| vec![("base_slice", slices(load))],
-        bound: |load, waiting, other| 2.0 * (load.ratio(other, waiting) + 1.0) * (load.slice as f64 + load.tick()),
+        settings: |load| vec![("base_slice", format!("{}ns", request(load)))],
+        holds_with_sleepers: false,
+        bound: |load, waiting, other| 2.0 * (load.ratio(other, waiting) + 1.0) * (request(load) as f64 + load.tick()),
     },
     // Until its own deadline, a slice times 1.1 for each nice above -20, and a turn that began before it (specs 7).
     Promise {
         policy: "bfs",
         settings: |load| vec![("rr_interval", slices(load))],
+        holds_with_sleepers: true,
         bound: |load, waiting, _| deadline(load, waiting) + 2.0 * load.slice as f64 + load.tick(),
     },
     Promise {
         policy: "muqss",
         settings: |load| vec![("rr_interval", (load.slice / MILLISECOND).to_string())],
+        holds_with_sleepers: true,
         bound: |load, waiting, _| 1.05 * (deadline(load, waiting) + 2.0 * load.slice as f64) + load.tick(),
     },
     // To the next boost, and a turn: then all are in one queue (specs 11 "MLFQ").
     Promise {
         policy: "mlfq",
         settings: |load| vec![("quantum", slices(load)), ("boost", "500ms".into())],
+        holds_with_sleepers: true,
         bound: |load, _, _| 500e6 + 5.0 * load.slice as f64,
     },
-    // What the other may still use of two epochs: its counter, of twice its quantum at most, in each (specs 2.2).
+    // What the other may still use of two epochs: its counter, of twice its quantum at most, in each (specs 2.2). Who
+    // sleeps before the tick is not charged.
     Promise {
         policy: "linux-2.2",
         settings: |_| vec![],
+        holds_with_sleepers: false,
         bound: |load, _, other| 4.0 * (20 - load.nices[other] + 1) as f64 * 10e6,
     },
     // Its quota at each level from its nice downwards, in this rotation and in the next (specs 6).
     Promise {
         policy: "rsdl",
         settings: |load| vec![("rr_interval", slices(load))],
+        holds_with_sleepers: true,
         bound: |load, _, other| {
             let quota = f64::max(load.slice as f64, load.tick()) + load.tick();
             (2.0 * (20 - load.nices[other]) as f64 + 1.0) * quota
         },
     },
 ];
+
+/// A request of the fair class of a tick at least: of shorter ones a task gets many before another is looked at.
+fn request(load: &Load) -> u64 {
+    load.slice.max(1_000_000_000 / u64::from(load.hz))
+}
 
 /// Virtual deadline from the time it is set.
 fn deadline(load: &Load, task: usize) -> f64 {
@@ -208,7 +234,7 @@ fn needed(promise: &Promise, policy: &str, first: u64, draws: u64) -> (f64, Stri
     let entry = goodness_policies::entry(policy).expect("a listed policy");
     let mut worst = (0.0, String::new());
     for seed in first..first + draws {
-        let load = Load::drawn(seed);
+        let load = Load::drawn(seed, promise.holds_with_sleepers);
         let settings = if policy == promise.policy { (promise.settings)(&load) } else { vec![] };
         let settings: Vec<(&str, &str)> = settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let history = run_of(entry, &one_cpu(load.hz), &settings, load.tasks(), HORIZON);
@@ -229,11 +255,13 @@ fn asked(name: &str) -> Option<u64> {
 fn nobody_overtakes_a_waiting_task_by_more_than_the_rules_allow() {
     let (first, draws) = (asked("FIRST").unwrap_or(u64::from(std::process::id())), asked("DRAWS").unwrap_or(FEW));
     println!("FIRST={first} DRAWS={draws}");
+    let mut broken = Vec::new();
     for promise in &PROMISES {
         let (part, told) = needed(promise, promise.policy, first, draws);
         println!("{}: {part:.2} of the bound; {told}", promise.policy);
-        assert!(part <= 1.0, "{} with FIRST={first}: {told}", promise.policy);
+        broken.extend((part > 1.0).then(|| format!("{} with FIRST={first}: {told}", promise.policy)));
     }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
 }
 
 /// The controls: a bound that nobody comes near says nothing, and neither does one that every policy keeps.

@@ -17,6 +17,17 @@
 
 char _license[] SEC("license") = "Dual BSD/GPL";
 
+/*
+ * Whether the kernel queues tasks itself: a CPU leaves, the policy ends, the machine is suspended. Tasks are left alone
+ * then. One that is sent away each time it runs, or whose every turn wakes the daemon, which takes its CPU, never leaves
+ * the section of RCU that the end of the policy waits for.
+ */
+static bool is_bypassed(struct task_struct *p)
+{
+	const struct rq *rq = bpf_per_cpu_ptr(&runqueues, scx_bpf_task_cpu(p));
+	return rq && rq->scx.flags & bpf_core_enum_value(enum scx_rq_flags, SCX_RQ_BYPASSING);
+}
+
 /* What runs without a grant gives way at once: the kernel keeps a task running across a change of its nice. */
 static void go_away(struct task_struct *p)
 {
@@ -142,7 +153,7 @@ SEC("struct_ops/running")
 void BPF_PROG(running, struct task_struct *p)
 {
 	struct task *t = bpf_task_storage_get(&tasks, p, 0, 0);
-	if (!t || !t->is_told)
+	if (!t || !t->is_told || is_bypassed(p))
 		return;
 	if (!is_granted(t)) {
 		if (!is_excused(p))
@@ -160,7 +171,7 @@ SEC("struct_ops/stopping")
 void BPF_PROG(stopping, struct task_struct *p, bool runnable)
 {
 	struct task *t = bpf_task_storage_get(&tasks, p, 0, 0);
-	if (t && runnable && t->is_running)
+	if (t && runnable && t->is_running && !is_bypassed(p))
 		tell(p, t, STOPPING, t->is_yielding ? HAS_YIELDED : 0, 0);
 }
 
@@ -193,7 +204,7 @@ SEC("struct_ops/tick")
 void BPF_PROG(tick, struct task_struct *p)
 {
 	struct task *t = bpf_task_storage_get(&tasks, p, 0, 0);
-	if (t && t->is_running && shared.wants_ticks)
+	if (t && t->is_running && shared.wants_ticks && !is_bypassed(p))
 		tell(p, t, TICK, 0, 0);
 }
 
