@@ -9,6 +9,8 @@
 mod harness;
 
 use goodness_core::*;
+use goodness_observe::{Checkers, Ending, Subject};
+use goodness_sim::{Options, simulate_with};
 use harness::*;
 
 /// Draws for each policy of an ordinary test.
@@ -155,8 +157,8 @@ const PROMISES: [Promise; 9] = [
         },
     },
     // The task ran for its slice and up to a tick beyond, or began a slice behind, or where the task was that ran then;
-    // alone, a slice is a whole period. The others catch up with that by weight, each with what a sleeper is given (a period of its own weight at most),
-    // and end their slices (specs 5.2).
+    // alone, a slice is a whole period. The others catch up with that by weight, each with what a sleeper is given (a
+    // period of its own weight at most), and end their slices (specs 5.1).
     Promise {
         policy: "cfs",
         settings: |_| vec![],
@@ -171,15 +173,15 @@ const PROMISES: [Promise; 9] = [
     },
     // The lag of every task stays within the longest request, which is a slice and the rest of a tick (specs 5.3): from
     // the least lag to the most the virtual time passes by two such requests of the waiting task, and the other gets
-    // that by its weight, and the difference of its own lag. Sleepers whose dequeue is delayed count until the next pick,
-    // so that virtual time passes more slowly: beside them it was twice as much.
+    // that by its weight, and the difference of its own lag. Sleepers whose dequeue is delayed count until the next
+    // pick, so that virtual time passes more slowly: beside them it was twice as much.
     Promise {
         policy: "eevdf",
         settings: |load| vec![("base_slice", format!("{}ns", request(load)))],
         holds_with_sleepers: false,
         bound: |load, waiting, other| 2.0 * (load.ratio(other, waiting) + 1.0) * (request(load) as f64 + load.tick()),
     },
-    // Until its own deadline, a slice times 1.1 for each nice above -20, and a turn that began before it (specs 7).
+    // Until its own deadline, a slice times 1.1 for each nice above -20, and a turn that began before it (specs 6).
     Promise {
         policy: "bfs",
         settings: |load| vec![("rr_interval", slices(load))],
@@ -199,7 +201,8 @@ const PROMISES: [Promise; 9] = [
         holds_with_sleepers: true,
         bound: |load, _, _| 500e6 + 5.0 * load.slice as f64,
     },
-    // What the other may still use of two epochs: its counter, of twice its quantum at most, in each (specs 2.2). Who
+    // What the other may still use of two epochs: its counter, of twice its quantum at most, in each (specs 1.2 to
+    // 1.4). Who
     // sleeps before the tick is not charged.
     Promise {
         policy: "linux-2.2",
@@ -207,7 +210,7 @@ const PROMISES: [Promise; 9] = [
         holds_with_sleepers: false,
         bound: |load, _, other| 4.0 * (20 - load.nices[other] + 1) as f64 * 10e6,
     },
-    // Its quota at each level from its nice downwards, in this rotation and in the next (specs 6).
+    // Its quota at each level from its nice downwards, in this rotation and in the next (specs 4).
     Promise {
         policy: "rsdl",
         settings: |load| vec![("rr_interval", slices(load))],
@@ -275,5 +278,56 @@ fn the_bounds_are_near_and_other_rules_break_them() {
     for other in ["fifo", "sjf", "srtf", "lottery", "linux-2.2"] {
         let (part, _) = needed(&rr, other, 0, FEW);
         assert!(part > 1.5, "{other} needs {part:.2} of round robin's bound alone");
+    }
+}
+
+/// Policies that may leave a CPU idle beside a task that waits, and for how long, by CPUs and tick in ns: those with a
+/// queue for each CPU, whose idle CPUs look again at their next tick (specs 2.6), or when their domain's interval is over.
+/// That is a millisecond for each CPU, 16 times that where it was set while they were busy, and then a tick each for the
+/// call of the balancer and for its own look (specs/smp.md 1.2). All others never do.
+const IDLING: [(&str, fn(f64, f64) -> f64); 4] = [
+    ("o1", |_, tick| tick),
+    ("staircase", |_, tick| tick),
+    ("cfs", |cpus, tick| f64::max(cpus * 16e6, tick) + 2.0 * tick),
+    ("eevdf", |cpus, tick| f64::max(cpus * 16e6, tick) + 2.0 * tick),
+];
+/// Policies that promise nothing: they move tasks at wake-ups alone, or by loads of a while ago.
+const WITHOUT: [&str; 2] = ["haiku-2013", "haiku-affine"];
+
+/// The longest time that a CPU of two to four idled beside a task that waited, less what the policy's rules allow; the
+/// worst of all draws.
+fn idled(policy: &str, first: u64, draws: u64) -> (f64, String) {
+    let entry = goodness_policies::entry(policy).expect("a listed policy");
+    let allowed = IDLING.iter().find(|it| it.0 == policy);
+    let of_draw = |seed: u64| {
+        let load = Load::drawn(seed, true);
+        let cpus = 2 + (seed % 3) as u32;
+        let machine = Machine::flat(cpus, load.hz).expect("a machine");
+        let work = Workload { tasks: load.tasks(), horizon: Some(Time(HORIZON.0)), ..Workload::default() };
+        let made = (entry.make)(&machine, &[], Seed(seed)).expect("the defaults are valid");
+        let mut checkers = Checkers::new(machine.cpu_count(), &Subject::all(&work));
+        let outcome =
+            simulate_with(&machine, made, work, None, &mut checkers, Options::default()).expect("a sound run");
+        let longest = checkers.finish(outcome.end, Ending::Horizon).longest_idling.expect("nobody has an affinity");
+        let allowed = allowed.map_or(0.0, |it| (it.1)(f64::from(cpus), load.tick()));
+        (longest.ns() as f64 - allowed, format!("seed {seed}: a CPU idled for {longest}, {allowed} ns are allowed"))
+    };
+    let worst = (f64::MIN, String::new());
+    (first..first + draws).map(of_draw).fold(worst, |a, b| if b.0 > a.0 { b } else { a })
+}
+
+#[test]
+fn no_cpu_idles_beside_a_waiting_task_longer_than_the_rules_allow() {
+    let (first, draws) = (asked("FIRST").unwrap_or(u64::from(std::process::id())), asked("DRAWS").unwrap_or(FEW));
+    println!("FIRST={first} DRAWS={draws}");
+    let mut broken = Vec::new();
+    for about in goodness_policies::ALL.iter().filter(|it| !WITHOUT.contains(&it.name)) {
+        let (excess, told) = idled(about.name, first, draws);
+        println!("{}: {:.3} ms beyond; {told}", about.name, excess / 1e6);
+        broken.extend((excess > 0.0).then(|| format!("{} with FIRST={first}: {told}", about.name)));
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+    for other in WITHOUT {
+        assert!(idled(other, 0, FEW).0 > 0.0, "{other} never idled: it could promise so");
     }
 }
