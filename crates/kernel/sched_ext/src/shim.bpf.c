@@ -19,8 +19,8 @@ char _license[] SEC("license") = "Dual BSD/GPL";
 
 /*
  * Whether the kernel queues tasks itself: a CPU leaves, the policy ends, the machine is suspended. Tasks are left alone
- * then. One that is sent away each time it runs, or whose every turn wakes the daemon, which takes its CPU, never leaves
- * the section of RCU that the end of the policy waits for.
+ * then. One that is sent away each time it runs, or whose every turn wakes the daemon, which takes its CPU, never
+ * leaves the section of RCU that the end of the policy waits for.
  */
 static bool is_bypassed(struct task_struct *p)
 {
@@ -142,9 +142,31 @@ void BPF_PROG(enqueue, struct task_struct *p, __u64 enq_flags)
 	scx_bpf_dsq_insert(p, WAIT, 1, 0);
 }
 
+/* Whether that CPU of the policy is on its way offline. */
+static bool is_leaving(__u32 cpu)
+{
+	const struct cpuhp_cpu_state *state = &cpuhp_state ? bpf_per_cpu_ptr(&cpuhp_state, cpu) : 0;
+	bool is_managed = shared.managed >> cpu & 1;
+	return is_managed && state && state->target < bpf_core_enum_value(enum cpuhp_state, CPUHP_ONLINE);
+}
+
+/*
+ * Ends the policy when one of its CPUs leaves. The kernel does so by itself, but first waits for all who read under RCU,
+ * and one of them may be queued there, where nothing is dispatched any more. Any CPU that looks for work finds out.
+ */
+static void end_without_cpu(void)
+{
+	static char reason[] = "one of its CPUs goes offline";
+	unsigned long long none[1] = { 0 };
+	for (__u32 cpu = 0; cpu < CPUS && shared.managed >> cpu; cpu++)
+		if (is_leaving(cpu))
+			return scx_bpf_exit_bstr(0, reason, none, sizeof(none));
+}
+
 SEC("struct_ops/dispatch")
 void BPF_PROG(dispatch, __s32 cpu, struct task_struct *prev)
 {
+	end_without_cpu();
 	if ((__u32)cpu < CPUS && (shared.managed >> cpu & 1))
 		scx_bpf_dsq_move_to_local(cpu);
 }

@@ -78,6 +78,8 @@ struct task_struct {
 struct scx_rq { unsigned int flags; } OF_KERNEL;
 struct rq { struct scx_rq scx; } OF_KERNEL;
 enum scx_rq_flags { SCX_RQ_BYPASSING = 1 << 4 };
+enum cpuhp_state { CPUHP_ONLINE = 1000 };
+struct cpuhp_cpu_state { enum cpuhp_state target; } OF_KERNEL;
 enum scx_exit_kind { SCX_EXIT_NONE };
 struct scx_exit_info {
 	enum scx_exit_kind kind;
@@ -130,6 +132,8 @@ struct bpf_iter_scx_dsq { __u64 opaque[6]; } __attribute__((aligned(8)));
 
 extern const int __preempt_count __ksym __weak;
 extern const struct rq runqueues __ksym;
+extern const struct cpuhp_cpu_state cpuhp_state __ksym __weak;
+extern void scx_bpf_exit_bstr(__s64, char *, unsigned long long *, __u32) __ksym;
 extern void scx_bpf_dsq_insert(struct task_struct *, __u64, __u64, __u64) __ksym;
 extern bool scx_bpf_dsq_move_to_local(__u64) __ksym;
 extern void scx_bpf_kick_cpu(__s32, __u64) __ksym;
