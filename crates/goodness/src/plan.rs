@@ -269,7 +269,7 @@ impl<'a> Plan<'a> {
             standstill::refuse_deadlock(job.source, &tasks, &run.outcome, || self.again(job))?;
         }
         let end = run.outcome.end;
-        let warnings = unheeded.into_iter().chain(freed(&run.outcome, &tasks)).collect();
+        let notes = lacks.into_iter().chain(freed(&run.outcome, &tasks));
         Ok(RunResult {
             measured: run.measured,
             checked: run.checked,
@@ -280,8 +280,8 @@ impl<'a> Plan<'a> {
             fifths: run.fifths,
             tasks,
             groups,
-            remarks: remarked(remarks, lacks),
-            warnings,
+            remarks: remarked(remarks, notes),
+            unheeded,
             outcome: run.outcome,
             wall_ns: began.map(|began| began.elapsed().as_nanos() as u64),
         })
@@ -460,8 +460,8 @@ fn freed(outcome: &Outcome, tasks: &[Named]) -> Option<String> {
     Some(format!("no CPU that {whom}{more} may use was online at {at}: as in Linux, it may use any CPU since"))
 }
 
-/// The work's remarks on a run, and what its policy lacks.
-fn remarked(remarks: Option<Remarks>, others: Vec<String>) -> Remarked {
+/// The work's remarks on a run, and what its policy lacks or the machine did.
+fn remarked(remarks: Option<Remarks>, others: impl IntoIterator<Item = String>) -> Remarked {
     let mut remarked = remarks.map(|remarks| remarks()).unwrap_or_default();
     remarked.notes.extend(others);
     remarked

@@ -281,7 +281,7 @@ fn as_arm(name: &str, recorded: Option<Recorded>) -> Result<Arm, Refusal> {
             tasks: named,
             groups: Groups::default(),
             remarks: Remarked::default(),
-            warnings: Vec::new(),
+            unheeded: None,
         },
     })
 }

@@ -46,7 +46,7 @@ impl Runs {
         let Circumstances { input, mut details, commit, again } = circumstances;
         details.warnings.extend(self.remark.clone());
         details.warnings.extend(self.arms.iter().filter_map(|arm| arm.overdue.clone()));
-        details.warnings.extend(self.arms.iter().flat_map(warnings));
+        details.warnings.extend(self.arms.iter().filter_map(unheeded));
         details.workload_notes.extend(remarks(&self.arms));
         details.workload_notes.extend(self.model_error_notes());
         let comparisons = self.compare_all();
@@ -99,9 +99,9 @@ fn settings(arm: &Arm) -> Vec<Setting> {
     of_policy.chain(of_elevator).collect()
 }
 
-/// Warnings about the first run of a contender.
-fn warnings(arm: &Arm) -> impl Iterator<Item = String> {
-    arm.first.warnings.iter().map(|warning| format!("{}: {warning}", arm.contender))
+/// A warning about an elevator that ignores weights of groups.
+fn unheeded(arm: &Arm) -> Option<String> {
+    arm.first.unheeded.as_ref().map(|warning| format!("{}: {warning}", arm.contender))
 }
 
 /// Remarks of the work on the first run of each contender.

@@ -25,8 +25,8 @@ pub struct RunResult {
     pub groups: Groups,
     /// Remarks of the work.
     pub remarks: Remarked,
-    /// That the elevator ignores weights of groups or the throttling of write-back, and which tasks were set free.
-    pub warnings: Vec<String>,
+    /// A warning that the elevator ignores weights of groups, or the throttling of write-back.
+    pub unheeded: Option<String>,
 }
 
 /// Name and number of a task, for display.

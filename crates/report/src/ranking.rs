@@ -73,17 +73,15 @@ impl Report {
     }
 
     /// The ranking metric: the requested one, else the first measured one of a fixed list, else any with a better
-    /// direction. One that is 0 under every policy ranks only if nothing else does.
+    /// direction.
     #[must_use]
     pub fn ranked_by(&self) -> Option<&str> {
-        let of_any = |name: &str, holds: fn(f64) -> bool| {
-            let directed = |m: &MetricSummary| m.better != Better::Neither && m.value.is_some_and(holds);
+        let ranks = |name: &&str| {
+            let directed = |m: &MetricSummary| m.better != Better::Neither && m.value.is_some();
             self.policies.iter().any(|p| p.metric(name).is_some_and(directed))
         };
-        let asked = self.details.ranked_by.as_deref().filter(|name| of_any(name, |_| true));
-        let choice = || PREFERRED.into_iter().chain(self.metric_names());
-        let telling = || choice().find(|name| of_any(name, |value| value != 0.0));
-        asked.or_else(telling).or_else(|| choice().find(|name| of_any(name, |_| true)))
+        let asked = self.details.ranked_by.as_deref().into_iter();
+        asked.chain(PREFERRED).chain(self.metric_names()).find(ranks)
     }
 
     /// Indices of the policies, best first. Policies without a value come last; ties keep their order.
@@ -152,21 +150,6 @@ mod tests {
         };
         assert_eq!(of(Better::Higher), [3, 1, 2, 0]);
         assert_eq!(of(Better::Lower), [2, 1, 3, 0]);
-    }
-
-    #[test]
-    fn a_metric_that_is_0_for_all_ranks_only_if_it_is_asked_for_or_alone() {
-        let of = |first, second| {
-            let mut it = policy("a", "wakeup_latency_p99", Better::Lower, Some(first));
-            it.metrics.extend(policy("a", "jain_index", Better::Higher, Some(second)).metrics);
-            it
-        };
-        assert_eq!(report(vec![of(0.0, 0.5), of(0.0, 0.7)]).ranked_by(), Some("jain_index"));
-        assert_eq!(report(vec![of(0.0, 0.5), of(1.0, 0.7)]).ranked_by(), Some("wakeup_latency_p99"));
-        assert_eq!(report(vec![of(0.0, 0.0)]).ranked_by(), Some("wakeup_latency_p99"));
-        let mut asked = report(vec![of(0.0, 0.5)]);
-        asked.details.ranked_by = Some("wakeup_latency_p99".into());
-        assert_eq!(asked.ranked_by(), Some("wakeup_latency_p99"));
     }
 
     #[test]

@@ -193,11 +193,7 @@ impl Reading<'_> {
     }
 
     fn name<'v>(&self, value: &'v Value) -> Result<&'v str, String> {
-        let name = self.text("name", value)?;
-        if name.trim().is_empty() {
-            return Err(self.wrong("name", "it is empty; write one, such as \"web\", or leave the key out"));
-        }
-        soundness::name(name).map_err(|why| self.wrong("name", &why))
+        soundness::name(self.text("name", value)?).map_err(|why| self.wrong("name", &why))
     }
 
     fn experiment(&self, table: &Table) -> Result<Experiment, String> {

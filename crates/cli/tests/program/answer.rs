@@ -51,20 +51,3 @@ fn json_goes_to_standard_output_or_to_a_file_but_never_over_a_recording() {
     assert!(text(&written.stdout).ends_with("wrote m.json\n"), "{}", text(&written.stdout));
     assert!(of(&["list", "metrics", "--json", "m.json"]).status.success(), "JSON is replaced");
 }
-
-/// Whoever pinned a task wants to know that it ran elsewhere, without asking. A task that may run elsewhere is not told.
-#[test]
-fn a_task_that_a_cpu_offline_sets_free_is_told() {
-    let here = folder();
-    let of = |affinity: &str| {
-        let task =
-            format!("[[task]]\nname = \"pinned\"\naffinity = {affinity}\nprogram = [ {{ compute = \"3ms\" }} ]\n");
-        let fault = "[[fault]]\nkind = \"offline\"\ncpu = 1\nat = \"10ms\"\nfor = \"20ms\"\n";
-        let file = format!("duration = \"100ms\"\nmachine = {{ cpus = 2 }}\n{task}{fault}");
-        std::fs::write(here.path().join("fault.toml"), file).unwrap();
-        text(&goodness(here.path(), &["run", "fault.toml"]).stdout).replace('\n', " ")
-    };
-    let told = "no CPU that pinned may use was online at 10ms";
-    assert!(of("[1]").contains(told), "{}", of("[1]"));
-    assert!(!of("[0, 1]").contains(told), "{}", of("[0, 1]"));
-}

@@ -48,10 +48,7 @@ impl Tuning {
         let is = |standing: Standing| self.finalists.iter().any(|it| it.standing == standing);
         let verb = self.verb();
         let own = figure::show(self.reference.value, &self.objective.unit);
-        let is_least = self.reference.value == Some(0.0) && self.objective.better == Better::Lower;
-        let why = if is_least {
-            format!("{metric} is {own} with it already. Choose another metric with --minimise or --maximise")
-        } else if is(Standing::BelowError) && self.error.is_some() {
+        let why = if is(Standing::BelowError) && self.error.is_some() {
             let error = figure::percent(self.error);
             format!("no setting is shown to {verb} {metric} ({own}) by more than the error of the prediction, {error}")
         } else if is(Standing::BreaksGuard) {

@@ -185,7 +185,6 @@ fn mistakes_about_groups_are_named_with_their_line() {
         ("group = \"web\"", "group = \"wbe\"", "line 16: group: there is no group \"wbe\"; the nearest is \"web\""),
         ("parent = \"site\"", "parent = \"low\"", "line 8: parent: there is no group \"low\""),
         ("name = \"low\"", "name = \"web\"", "there are two groups \"web\""),
-        ("name = \"low\"", "name = \" \"", "line 12: name: it is empty; write one"),
         ("cpu_weight = 200", "cpu_weight = 0", "line 5: cpu_weight: a whole number in 1 ..= 10000"),
         ("cpu_weight = 200", "io_max = \"rbps=0\"", "line 5: io_max: \"rbps=0\" needs"),
         ("cpu_weight = 200", "io_max = \"rbps=1M\"", "io_max: it limits block I/O, and there is no [[disk]]"),
