@@ -301,6 +301,28 @@ fn a_task_that_execs_alone_on_its_cpu_stays_though_another_one_idles() {
     }
 }
 
+/// specs/smp.md section 4.6: its own weight is no reason to leave. Beside one hog it is as well off as beside the hog of
+/// the other CPU, and balancing moves it when it would have without exec. The control is a fork there: it leaves.
+#[test]
+fn a_task_that_execs_does_not_flee_itself() {
+    for policy in ["eevdf 6.12", "eevdf 6.18", "cfs 6.1"] {
+        let tasks = |steps: &[Step]| vec![on_first(steps), let_go(0, only(0)), let_go(1, only(1))];
+        let [with, without] = [3, 2].map(|steps| first_move(policy, &flat(2), tasks(&ANYWHERE_AND_EXEC[..steps])));
+        assert_eq!(with, without, "{policy}");
+        let mut child = hog();
+        child.start = Start::Forked;
+        let forks = [Step::Compute(Span::from_ms(50)), Step::Fork(BehaviourId(3))];
+        let all = tasks(&forks).into_iter().chain([child]).collect();
+        let history = run_for(policy, &flat(2), all, Span::from_ms(130));
+        let placed = |event: &Event| matches!(event, Event::Wakeup { task: TaskId(3), cpu: CpuId(1), .. });
+        assert!(history.iter().any(|(_, event)| placed(event)), "{policy}");
+    }
+}
+
+fn only(cpu: u32) -> CpuSet {
+    CpuSet::of(&[CpuId(cpu)])
+}
+
 /// specs/smp.md section 4.6, of real-time tasks: exec does not move them.
 #[test]
 fn a_realtime_task_that_execs_stays() {
