@@ -269,7 +269,7 @@ fn first_move(policy: &str, machine: &Machine, tasks: Vec<TaskSpec>) -> Option<u
 
 const ANYWHERE_AND_EXEC: [Step; 3] = [Step::Compute(Span::from_ms(50)), Step::SetAffinity(CpuSet::All), Step::Exec];
 
-/// specs/smp.md section 4.6: exec goes the way of a fork, and the stopper thread migrates the task at once. Controls:
+/// T-SMP-26: exec goes the way of a fork, and the stopper thread migrates the task at once. Controls:
 /// without exec the hog leaves by balancing, later; `o1` ignores exec, which shows.
 #[test]
 fn a_task_that_execs_beside_another_goes_to_an_idle_cpu_at_once() {
@@ -284,7 +284,7 @@ fn a_task_that_execs_beside_another_goes_to_an_idle_cpu_at_once() {
     assert_eq!(moves(&ANYWHERE_AND_EXEC), moves(&ANYWHERE_AND_EXEC[..2]), "o1 ignores exec");
 }
 
-/// specs/smp.md section 4.6: the task itself is counted out, so that its own CPU is as idle as another one. The control
+/// T-SMP-26: the task itself is counted out, so that its own CPU is as idle as another one. The control
 /// is a fork at the same place, for which the parent counts: the child goes to the idle CPU (T-SMP-20).
 #[test]
 fn a_task_that_execs_alone_on_its_cpu_stays_though_another_one_idles() {
@@ -301,7 +301,7 @@ fn a_task_that_execs_alone_on_its_cpu_stays_though_another_one_idles() {
     }
 }
 
-/// specs/smp.md section 4.6: its own weight is no reason to leave. Beside one hog it is as well off as beside the hog of
+/// T-SMP-26: its own weight is no reason to leave. Beside one hog it is as well off as beside the hog of
 /// the other CPU, and balancing moves it when it would have without exec. The control is a fork there: it leaves.
 #[test]
 fn a_task_that_execs_does_not_flee_itself() {
@@ -323,7 +323,7 @@ fn only(cpu: u32) -> CpuSet {
     CpuSet::of(&[CpuId(cpu)])
 }
 
-/// specs/smp.md section 4.6, of real-time tasks: exec does not move them.
+/// T-SMP-26: exec does not move them.
 #[test]
 fn a_realtime_task_that_execs_stays() {
     let urgent = || harness::class(Class::Fifo, 10, on_first(&ANYWHERE_AND_EXEC));
