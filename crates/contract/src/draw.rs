@@ -71,7 +71,7 @@ fn draw_steps(rng: &mut Rng, cpus: u64) -> Vec<Step> {
             ]),
             13 => steps.push(Step::SetNice(draw_nice(rng))),
             14 => steps.push(Step::SetClass(CLASSES[rng.below(5) as usize], rng.within(1, 99) as u8)),
-            _ if rng.below(2) == 0 => steps.push(Step::SetAffinity(CpuSet::All)),
+            _ if rng.below(2) == 0 => steps.extend([Step::SetAffinity(CpuSet::All), Step::Exec]),
             _ => {
                 let some: Vec<CpuId> = (0..3).map(|_| CpuId(rng.below(cpus) as u32)).collect();
                 steps.push(Step::SetAffinity(CpuSet::of(&some)));

@@ -62,6 +62,8 @@ pub enum Step {
     Yield,
     /// Create a task of the workload's list.
     Fork(BehaviourId),
+    /// Replace the task's own program (`execve`): an occasion to run elsewhere. Takes no time by itself.
+    Exec,
     /// Change the task's own nice.
     SetNice(Nice),
     /// Change the task's own class and real-time priority.

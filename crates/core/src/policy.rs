@@ -71,6 +71,14 @@ pub trait CpuPolicy {
         previous_cpu(cx, task)
     }
 
+    /// Chooses a CPU for `task`, which runs on `cpu` and replaces its program, so that its caches are of no use. The CPU
+    /// must be in the task's affinity. If it is another one, the host migrates the task as after [`CpuPolicy::balance`].
+    /// Default: the task stays.
+    fn exec(&mut self, cx: &Context, cpu: CpuId, task: TaskId) -> CpuId {
+        let _ = (cx, task);
+        cpu
+    }
+
     /// Adds `task` to the run queue of `cpu`. Given: it is neither queued nor running, and `cpu` is in its affinity.
     /// That changes while it is queued only if a CPU goes offline or comes back, and then it keeps `cpu`. A task of a
     /// real-time class or with a reservation is dequeued and enqueued if it gets or had a single CPU.
@@ -163,8 +171,9 @@ pub trait CpuPolicy {
         None
     }
 
-    /// Says by which rule `select_cpu` chose `cpu` for `task` just now, before the task is enqueued there. Called only
-    /// if somebody asks; no schedule depends on it. `None` if the policy does not tell.
+    /// Says by which rule `select_cpu` chose `cpu` for `task` just now, before the task is enqueued there; or `exec`,
+    /// with [`Enqueue::Migrated`]. Called only if somebody asks; no schedule depends on it. `None` if the policy does
+    /// not tell.
     fn why_placed(&self, cx: &Context, task: TaskId, cpu: CpuId, why: &Enqueue) -> Option<Placement> {
         let _ = (cpu, why);
         without_choice(cx, task)

@@ -174,6 +174,16 @@ impl<A: Asker + 'static> CpuPolicy for Asked<A> {
         cpu
     }
 
+    fn exec(&mut self, cx: &Context, from: CpuId, task: TaskId) -> CpuId {
+        let cpu = self.policy.exec(cx, from, task);
+        if cpu != from {
+            let (running, left, waiting) = (&self.running, &self.left, &self.waiting);
+            let why = &Enqueue::Migrated;
+            self.asker.placed(&Placed { cx, task, cpu, why, running, left, waiting, policy: &*self.policy });
+        }
+        cpu
+    }
+
     fn enqueue(&mut self, cx: &Context, cpu: CpuId, task: TaskId, why: Enqueue) -> Resched {
         if self.running[cpu.index()] == Some(task) {
             self.running[cpu.index()] = None;

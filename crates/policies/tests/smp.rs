@@ -25,10 +25,14 @@ fn threads() -> Machine {
 }
 
 fn run(policy: &str, machine: &Machine, tasks: Vec<TaskSpec>, seconds: u64) -> History {
+    run_for(policy, machine, tasks, Span::from_s(seconds))
+}
+
+fn run_for(policy: &str, machine: &Machine, tasks: Vec<TaskSpec>, span: Span) -> History {
     let (name, kernel) = policy.split_once(' ').unwrap_or((policy, ""));
     let settings: &[(&str, &str)] = if kernel.is_empty() { &[] } else { &[("kernel", kernel)] };
     let entry = goodness_policies::entry(name).expect("a policy");
-    run_of(entry, machine, settings, tasks, Span::from_s(seconds))
+    run_of(entry, machine, settings, tasks, span)
 }
 
 fn hogs(count: usize) -> Vec<TaskSpec> {
@@ -245,4 +249,85 @@ fn as_many_tasks_as_cores_have_a_core_each() {
         assert_eq!(busy_cores(&run(policy, &machine, crowded(), 2)), [0, 1, 2, 3], "{policy}, crowded");
     }
     assert_ne!(busy_cores(&run("o1", &machine, crowded(), 2)), [0, 1, 2, 3]);
+}
+
+/// A task that begins on CPU 0 alone, does `steps` there at once, and then computes for ever.
+fn on_first(steps: &[Step]) -> TaskSpec {
+    let mut steps = steps.to_vec().into_iter();
+    let mut task = hog();
+    task.task.affinity = CpuSet::of(&[CpuId(0)]);
+    task.behaviour = Box::new(move |_: &mut StepContext| steps.next().unwrap_or(Step::Compute(Span::MAX)));
+    task
+}
+
+/// The time at which task 0 first left its CPU, in ms; `None` if it never did within 200 ms.
+fn first_move(policy: &str, machine: &Machine, tasks: Vec<TaskSpec>) -> Option<u64> {
+    let history = run_for(policy, machine, tasks, Span::from_ms(200));
+    let moved = |event: &Event| matches!(event, Event::Migrate { task: TaskId(0), .. });
+    history.iter().find(|(_, event)| moved(event)).map(|(at, _)| at.0 / 1_000_000)
+}
+
+const ANYWHERE_AND_EXEC: [Step; 3] = [Step::Compute(Span::from_ms(50)), Step::SetAffinity(CpuSet::All), Step::Exec];
+
+/// T-SMP-26: exec goes the way of a fork, and the stopper thread migrates the task at once. Controls:
+/// without exec the hog leaves by balancing, later; `o1` ignores exec, which shows.
+#[test]
+fn a_task_that_execs_beside_another_goes_to_an_idle_cpu_at_once() {
+    let beside = || on_first(&[]);
+    for policy in ["eevdf 6.12", "eevdf 6.18", "cfs 6.1"] {
+        // At 50 ms of its own CPU time, of which the two hogs have half each.
+        let at_exec = first_move(policy, &flat(2), vec![on_first(&ANYWHERE_AND_EXEC), beside()]);
+        let by_balance = first_move(policy, &flat(2), vec![on_first(&ANYWHERE_AND_EXEC[..2]), beside()]);
+        assert!(at_exec.is_some() && at_exec < by_balance, "{policy}: {at_exec:?}, by balance {by_balance:?}");
+    }
+    let moves = |steps| first_move("o1", &flat(2), vec![on_first(steps), beside()]);
+    assert_eq!(moves(&ANYWHERE_AND_EXEC), moves(&ANYWHERE_AND_EXEC[..2]), "o1 ignores exec");
+}
+
+/// T-SMP-26: the task itself is counted out, so that its own CPU is as idle as another one. The control
+/// is a fork at the same place, for which the parent counts: the child goes to the idle CPU (T-SMP-20).
+#[test]
+fn a_task_that_execs_alone_on_its_cpu_stays_though_another_one_idles() {
+    for policy in ["eevdf 6.12", "eevdf 6.18", "cfs 6.1"] {
+        assert_eq!(first_move(policy, &flat(2), vec![on_first(&ANYWHERE_AND_EXEC)]), None, "{policy}");
+        let full = vec![on_first(&ANYWHERE_AND_EXEC), let_go(1, CpuSet::All)];
+        assert_eq!(first_move(policy, &flat(2), full), None, "{policy}: a hog on each CPU");
+        let mut child = hog();
+        child.start = Start::Forked;
+        let forks = [Step::Compute(Span::from_ms(50)), Step::Fork(BehaviourId(1))];
+        let history = run_for(policy, &flat(2), vec![on_first(&forks), child], Span::from_ms(60));
+        let placed = |event: &Event| matches!(event, Event::Wakeup { task: TaskId(1), cpu: CpuId(1), .. });
+        assert!(history.iter().any(|(_, event)| placed(event)), "{policy}: {history:?}");
+    }
+}
+
+/// T-SMP-26: its own weight is no reason to leave. Beside one hog it is as well off as beside the hog of
+/// the other CPU, and balancing moves it when it would have without exec. The control is a fork there: it leaves.
+#[test]
+fn a_task_that_execs_does_not_flee_itself() {
+    for policy in ["eevdf 6.12", "eevdf 6.18", "cfs 6.1"] {
+        let tasks = |steps: &[Step]| vec![on_first(steps), let_go(0, only(0)), let_go(1, only(1))];
+        let [with, without] = [3, 2].map(|steps| first_move(policy, &flat(2), tasks(&ANYWHERE_AND_EXEC[..steps])));
+        assert_eq!(with, without, "{policy}");
+        let mut child = hog();
+        child.start = Start::Forked;
+        let forks = [Step::Compute(Span::from_ms(50)), Step::Fork(BehaviourId(3))];
+        let all = tasks(&forks).into_iter().chain([child]).collect();
+        let history = run_for(policy, &flat(2), all, Span::from_ms(130));
+        let placed = |event: &Event| matches!(event, Event::Wakeup { task: TaskId(3), cpu: CpuId(1), .. });
+        assert!(history.iter().any(|(_, event)| placed(event)), "{policy}");
+    }
+}
+
+fn only(cpu: u32) -> CpuSet {
+    CpuSet::of(&[CpuId(cpu)])
+}
+
+/// T-SMP-26: exec does not move them.
+#[test]
+fn a_realtime_task_that_execs_stays() {
+    let urgent = || harness::class(Class::Fifo, 10, on_first(&ANYWHERE_AND_EXEC));
+    for policy in ["eevdf 6.18", "cfs 6.1"] {
+        assert_eq!(first_move(policy, &flat(2), vec![urgent(), on_first(&[])]), None, "{policy}");
+    }
 }

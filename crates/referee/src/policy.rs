@@ -351,6 +351,17 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
         None
     }
 
+    /// Has the policy choose a CPU for `task`, which runs on `cpu` and replaces its program; `None` if the answer was
+    /// invalid. The task is not moved.
+    pub fn exec(&mut self, cpu: CpuId, task: TaskId) -> Option<CpuId> {
+        let to = self.policy.exec(&self.cx, cpu, task);
+        if to == cpu || (to.index() < self.cpus.len() && self.cx.tasks.may_run(task, to)) {
+            return Some(to);
+        }
+        self.refuse(&format!("selected {to} for {task} at exec, which its affinity or the machine forbids"));
+        None
+    }
+
     /// Enqueues a runnable task on `cpu`. An idle CPU is asked to reschedule.
     #[inline(always)]
     pub fn enqueue(&mut self, task: TaskId, cpu: CpuId, why: Enqueue) -> Asked {

@@ -48,6 +48,9 @@ impl CpuPolicy for Scripted {
     fn select_cpu(&mut self, cx: &Context, task: TaskId, _: &Enqueue) -> CpuId {
         self.0.borrow_mut().selected.take().unwrap_or(cx.tasks.cpu(task))
     }
+    fn exec(&mut self, _: &Context, cpu: CpuId, _: TaskId) -> CpuId {
+        self.0.borrow_mut().selected.take().unwrap_or(cpu)
+    }
     fn enqueue(&mut self, cx: &Context, cpu: CpuId, task: TaskId, _: Enqueue) -> Resched {
         assert_eq!((cx.tasks.state(task), cx.tasks.cpu(task)), (State::Queued, cpu), "true before the call");
         self.0.borrow_mut().calls.push("enqueue");
@@ -130,6 +133,21 @@ fn a_cpu_outside_the_affinity_or_the_machine_is_not_selected() {
         script.borrow_mut().selected = Some(cpu);
         assert_eq!(referee.select_cpu(B, &Enqueue::Restored), None);
         assert_eq!(refusal(&referee), format!("selected {cpu} for task 1, which its affinity or the machine forbids"));
+    }
+}
+
+#[test]
+fn a_task_that_execs_goes_to_a_cpu_of_its_affinity_and_the_machine() {
+    let (mut referee, script) = game();
+    assert_eq!(referee.exec(HERE, A), Some(HERE));
+    script.borrow_mut().selected = Some(THERE);
+    assert_eq!((referee.exec(HERE, A), referee.refusal()), (Some(THERE), None));
+    for cpu in [THERE, CpuId(2)] {
+        let (mut referee, script) = game();
+        script.borrow_mut().selected = Some(cpu);
+        assert_eq!(referee.exec(HERE, B), None);
+        let why = "at exec, which its affinity or the machine forbids";
+        assert_eq!(refusal(&referee), format!("selected {cpu} for task 1 {why}"));
     }
 }
 

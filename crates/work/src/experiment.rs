@@ -459,6 +459,7 @@ impl Reading<'_> {
                 return Err(self.wrong_value(verb, &value.to_string(), &why));
             }
             "yield" => Op::Do(Step::Yield),
+            "exec" => Op::Do(Step::Exec),
             "reply" => Op::Reply,
             "answer" => Op::Answer,
             "begin" => Op::Begin,

@@ -243,6 +243,7 @@ fn step(rng: &mut Rng, groups: u64, has_disk: bool) -> String {
         0 => format!("{{ compute = \"{}\" }}", time(rng, 1, 40_000)),
         1 => format!("{{ kernel = \"{short}\" }}"),
         2 | 3 => format!("{{ sleep = [\"1us\", \"{}\"] }}", time(rng, 2, 20_000)),
+        4 if lock == 1 => "{ yield = true }, { exec = true }".into(),
         4 => "{ yield = true }".into(),
         5 => format!("{{ nice = {} }}", rng.within(0, 39) as i64 - 20),
         // Two locks are taken in the order of their numbers, so that nobody waits in a circle.

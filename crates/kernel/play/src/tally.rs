@@ -84,6 +84,8 @@ pub struct Nearly {
     pub interrupts: u64,
     /// Uninterruptible waits.
     pub uninterruptible: u64,
+    /// Execs.
+    pub execs: u64,
 }
 
 impl Nearly {
@@ -92,6 +94,7 @@ impl Nearly {
         self.sync += other.sync;
         self.interrupts += other.interrupts;
         self.uninterruptible += other.uninterruptible;
+        self.execs += other.execs;
     }
 
     /// One sentence per kind that occurred.
@@ -100,6 +103,7 @@ impl Nearly {
             (self.sync, "wakes by a waker that sleeps soon were played without saying so"),
             (self.interrupts, "wakes by interrupts were made by the task that stood for them"),
             (self.uninterruptible, "waits for devices were played as interruptible ones"),
+            (self.execs, "execs were left out, as a thread cannot replace its program alone"),
         ];
         all.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect()
     }
@@ -168,7 +172,7 @@ mod tests {
     fn what_was_only_nearly_played_is_said_once_a_kind() {
         assert!(Nearly::default().sentences().is_empty());
         let mut all = Nearly { sync: 2, ..Nearly::default() };
-        all.add(Nearly { uninterruptible: 1, ..Nearly::default() });
-        assert_eq!(all.sentences().len(), 2);
+        all.add(Nearly { uninterruptible: 1, execs: 3, ..Nearly::default() });
+        assert_eq!(all.sentences().len(), 3);
     }
 }

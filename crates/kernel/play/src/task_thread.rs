@@ -175,6 +175,7 @@ impl TaskThread {
     fn perform_rare(&mut self, step: Step) -> Result<Then, String> {
         match step {
             Step::Yield => kernel::yield_cpu(),
+            Step::Exec => self.log.nearly.execs += 1,
             Step::Fork(child) => self.state.start(child.0 as usize)?,
             Step::SetNice(nice) => {
                 kernel::set_nice(nice.get() as i32).map_err(|error| nice_refusal(&error, nice.get()))?;

@@ -397,6 +397,10 @@ impl<O: Order> CpuPolicy for Stack<O> {
         self.choose_cpu(cx, task, why)
     }
 
+    fn exec(&mut self, cx: &Context, cpu: CpuId, task: TaskId) -> CpuId {
+        self.place_at_exec(cx, task, cpu)
+    }
+
     fn enqueue(&mut self, cx: &Context, cpu: CpuId, task: TaskId, why: Enqueue) -> Resched {
         let mut pushed = None;
         if !is_fair(cx, task) {

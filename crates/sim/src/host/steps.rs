@@ -138,6 +138,7 @@ impl Host<'_> {
                 Then::Stop
             }
             Step::Fork(child) => self.fork(task, TaskId(child.0)),
+            Step::Exec => self.exec(cpu, task),
             Step::SetNice(nice) => self.change(cpu, task, |it| it.nice = nice),
             Step::SetClass(class, priority) => self.set_class(cpu, task, class, priority),
             Step::SetGroup(group) => self.set_group(cpu, task, group),
@@ -250,6 +251,16 @@ impl Host<'_> {
         }
         self.start(child, Some(parent));
         Then::Next
+    }
+
+    /// Replaces the program of the running task: the stopper thread moves it if the policy wants it elsewhere.
+    fn exec(&mut self, cpu: CpuId, task: TaskId) -> Then {
+        let Some(to) = self.referee.exec(cpu, task) else { return Then::Stop };
+        if to == cpu {
+            return Then::Next;
+        }
+        self.evict(task, cpu, to);
+        Then::Stop
     }
 
     /// Changes the running task: takes it off, edits it and requeues it; its CPU picks again.

@@ -252,6 +252,7 @@ pub(super) const STEPS: &[Key] = &[
     key("lock", "text", "none", "takes a lock; [[lock]] describes kinds other than mutex", r#"lock = "buffers""#),
     key("unlock", "text", "none", "releases a lock", r#"unlock = "buffers""#),
     key("yield", "true", "none", "gives the CPU to its equals", "yield = true"),
+    key("exec", "true", "none", "replaces its program: cfs and eevdf then choose a CPU anew", "exec = true"),
     key("exit", "true", "none", "ends the task", "exit = true"),
     key("nice", "whole number, -20 ..= 19", "none", "sets its nice", "nice = 5"),
     key("group", "text", "none", "moves itself to the group of this name", r#"group = "web""#),

@@ -1,13 +1,14 @@
-//! Placement of a new task: from the largest domain down, the idlest group, and in it the idlest CPU. Tasks that are
-//! there from the start have no parent and are spread.
+//! Placement of a new task, and of a task that replaces its program: from the largest domain down, the idlest group, and
+//! in it the idlest CPU. Tasks that are there from the start have no parent and are spread.
 //!
 //! Source: specs/smp.md section 4.6. Departure: idle CPUs have no idle states; the one that became idle last is taken.
-//! Left out: the exec balance; the node that a task prefers.
+//! Left out: the node that a task prefers.
 
 use super::Stack;
 use super::domains::{Domain, Group, Kind, beyond_allowed};
 use super::load::FULL;
 use super::order::Order;
+use super::reserved::is_fair;
 use goodness_core::{Context, CpuId, Effort, Level, TaskId};
 
 /// Groups that differ by less load per capacity are alike, unless the ratio says otherwise: a part of a task of nice 0.
@@ -85,24 +86,45 @@ impl<O: Order> Stack<O> {
 
     /// The CPU for a new task, whose parent is on `parent`.
     pub(super) fn place_new(&mut self, cx: &Context, task: TaskId, parent: CpuId) -> CpuId {
-        let (mut cpu, mut size) = (parent, usize::MAX);
+        self.idlest_from(cx, task, parent, None)
+    }
+
+    /// The CPU for a fair task that runs on `cpu` and replaces its program: as for a new one, with itself counted out.
+    /// Tasks of other classes stay.
+    pub(super) fn place_at_exec(&mut self, cx: &Context, task: TaskId, cpu: CpuId) -> CpuId {
+        let has_choice = cx.machine.cpu_count() > 1 && is_fair(cx, task);
+        if has_choice { self.idlest_from(cx, task, cpu, Some(cpu)) } else { cpu }
+    }
+
+    /// Goes down from the largest domain around `start`. The task is running on `own` already, if anywhere.
+    fn idlest_from(&mut self, cx: &Context, task: TaskId, start: CpuId, own: Option<CpuId>) -> CpuId {
+        let (mut cpu, mut size) = (start, usize::MAX);
         while let Some(domain) = below(cx, cpu, size) {
             size = cx.machine.group(cpu, domain.level).len();
-            let Some(group) = self.idlest_group(cx, task, domain, cpu) else { continue };
+            let Some(group) = self.idlest_group(cx, (task, own), domain, cpu) else { continue };
             cpu = self.idlest_cpu(cx, task, group).unwrap_or(cpu);
         }
         cpu
     }
 
-    /// The group of `domain` that a new task on `cpu` leaves its own for.
-    fn idlest_group<'a>(&mut self, cx: &'a Context, task: TaskId, domain: Domain, cpu: CpuId) -> Option<&'a [CpuId]> {
+    /// The group of `domain` that a task leaves that of `cpu` for. If it runs already, `own` is its CPU.
+    fn idlest_group<'a>(
+        &mut self,
+        cx: &'a Context,
+        (task, own): (TaskId, Option<CpuId>),
+        domain: Domain,
+        cpu: CpuId,
+    ) -> Option<&'a [CpuId]> {
         let affinity = &cx.tasks[task].affinity;
         let (mut local, mut idlest) = (None, None::<Place>);
         for (number, cpus) in domain.groups(&cx.machine, cpu).enumerate() {
             if !cpus.iter().any(|it| affinity.contains(*it)) {
                 continue;
             }
-            let sums = self.measure(cx, domain, cpus, false);
+            let mut sums = self.measure(cx, domain, cpus, false);
+            if let Some(own) = own.filter(|own| cpus.contains(own)) {
+                self.count_out(cx, task, own, &mut sums);
+            }
             let kind = sums.kind(domain.percent(), false, self.balancer.version);
             let place = Place { kind, sums, cpus };
             if number == 0 {
@@ -118,6 +140,17 @@ impl<O: Order> Stack<O> {
             (None, Some(idlest)) => Some(idlest.cpus),
             (_, None) => None,
         }
+    }
+
+    /// Takes `task`, which runs on `cpu`, out of the sums of a group with that CPU.
+    fn count_out(&mut self, cx: &Context, task: TaskId, cpu: CpuId, sums: &mut Group) {
+        let [without, with] = self.loads.without(cx.now, cpu, task);
+        sums.load -= with.load - without.load;
+        sums.runnable -= with.runnable - without.runnable;
+        sums.util -= with.util - without.util;
+        sums.tasks -= 1;
+        sums.fair -= 1;
+        sums.idle += u64::from(self.tasks(cpu) == 1);
     }
 
     /// The CPU of `group` for a new task: one with SCHED_IDLE tasks alone, else the one that became idle last, else the

@@ -489,6 +489,17 @@ impl Loads {
         Averages { load, runnable, util: util.max(there.estimate).min(whole), capacity, whole }
     }
 
+    /// Averages of `cpu` now as they would be without `task`, which runs there, and with it.
+    pub fn without(&mut self, now: Time, cpu: CpuId, task: TaskId) -> [Averages; 2] {
+        let with = self.of_cpu(now, cpu);
+        let load = with.load.saturating_sub(self.of_task(now, task));
+        let (own, there) = (&self.tasks[task], &self.cpus[cpu.index()]);
+        let runnable = with.runnable.saturating_sub(own.series.runnable);
+        let used = there.series.util.saturating_sub(own.series.util);
+        let util = used.max(there.estimate.saturating_sub(own.estimate)).min(with.whole);
+        [Averages { load, runnable, util, ..with }, with]
+    }
+
     /// Brings the averages of `task` up to `now`.
     fn advance_task(&mut self, now: Time, task: TaskId) {
         let own = &mut self.tasks[task];
