@@ -23,6 +23,7 @@ use goodness_core::{
 };
 use goodness_observe::Window;
 use goodness_report::model::Fidelity;
+use goodness_report::offline::Offline;
 use goodness_report::timeline::{Recorder, TimelineTask};
 use goodness_sim::{Blame, End, Fault, Options, Outcome, Pulse, simulate_with};
 use std::sync::Mutex;
@@ -249,6 +250,7 @@ impl<'a> Plan<'a> {
         let began = self.timing.then(Instant::now);
         let recorder = (job.index.is_some() && job.replication == self.first && self.timelines.slices > 0)
             .then(|| self.recorder(&machine));
+        let offline = recorder.as_ref().map_or_else(Vec::new, |_| Offline::of(&work.faults));
         let throttles = recorder.as_ref().and_then(|_| Throttles::of(&work.groups));
         let cpus = machine.cpu_count();
         let around = throttles.clone().map(|it| Box::new(move |made| it.around(made, cpus)) as Around);
@@ -275,7 +277,7 @@ impl<'a> Plan<'a> {
             checked: run.checked,
             timeline: run.recorder.map(|recorder| {
                 let timeline = recorder.finish(end, job.index.unwrap_or_default(), timeline_tasks(&tasks));
-                timeline.with_throttled(throttles.map_or_else(Vec::new, |it| it.finish(end)))
+                timeline.with_throttled(throttles.map_or_else(Vec::new, |it| it.finish(end))).with_offline(offline)
             }),
             fifths: run.fifths,
             tasks,

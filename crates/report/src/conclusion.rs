@@ -99,6 +99,13 @@ impl Report {
         }
     }
 
+    /// The answer where the metric that ranks is 0 everywhere.
+    fn zero(&self, metric: &str) -> String {
+        let remedy = self.ranked_instead().map(|other| format!("; `--rank-by {other}` does"));
+        let (title, remedy) = (title(metric), remedy.unwrap_or_default());
+        format!("No answer: {title} is 0 in every {} and ranks nothing{remedy}", self.row())
+    }
+
     /// Figures of the only policy.
     fn alone(&self, metric: &str, only: &PolicyReport) -> String {
         let names = std::iter::once(metric).chain(BESIDE.into_iter().filter(|name| *name != metric));
@@ -174,6 +181,9 @@ impl Report {
     }
 
     fn nothing_better(&self, metric: &str, reference: usize) -> String {
+        if self.is_zero(metric) {
+            return self.zero(metric);
+        }
         let labels = self.labels();
         let own = self.policies[reference].metric(metric).map_or_else(|| figure::NOT_MEASURED.into(), figure::of);
         let asked = format!("{} in {} ({own})", labels[reference], title(metric));

@@ -22,6 +22,7 @@ mod keyed;
 mod legend;
 pub mod limits;
 pub mod model;
+pub mod offline;
 mod pack;
 pub mod perfetto;
 mod ranking;

@@ -5,6 +5,7 @@
 //! none or an interrupt, else the waking task plus one). Times out of quota are columns of their own: `task`, `gap`
 //! since the begin of the one before, and `length`.
 
+use crate::offline::Offline;
 use crate::throttled::Throttled;
 use crate::timeline::{Slice, Timeline, Woken};
 use flate2::Compression;
@@ -29,6 +30,9 @@ pub struct Packed<'a> {
     /// Times out of quota; missing without any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throttled: Option<PackedThrottled>,
+    /// CPU, begin and end of each time in which a CPU was offline; missing without any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub offline: Vec<[u64; 3]>,
 }
 
 /// The times out of quota of a packed timeline.
@@ -90,7 +94,9 @@ pub fn pack(timeline: &Timeline) -> Packed<'_> {
     let tasks = timeline.tasks.iter().map(|t| PackedTask { name: &t.name, id: t.id }).collect();
     let counts = rows.iter().map(Vec::len).collect();
     let throttled = PackedThrottled::of(&timeline.throttled);
-    Packed { end: timeline.end, left_out: timeline.left_out, tasks, counts, columns, throttled }
+    let triple = |it: &Offline| [u64::from(it.cpu.0), it.from, it.to];
+    let offline = timeline.offline.iter().map(triple).collect();
+    Packed { end: timeline.end, left_out: timeline.left_out, tasks, counts, columns, throttled, offline }
 }
 
 fn flags(slice: &Slice) -> u64 {

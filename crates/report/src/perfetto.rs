@@ -1,5 +1,5 @@
 //! Timelines as a Perfetto trace: CPU tracks with slices, threads under their processes, wake-ups with their wakers and
-//! an arrow from one to the other, their times out of quota, and a counter track for each run queue's length. Of
+//! an arrow from one to the other, their times out of quota, tracks of CPUs that go offline, and a counter track for each run queue's length. Of
 //! several arms, each has CPUs and processes of its own, which follow those of the one before.
 //!
 //! Switches are written as `CompactSched` columns (a few bytes each), wake-ups as ftrace events, because only these can
@@ -11,6 +11,7 @@
 //! switch-in.
 
 mod message;
+mod offline;
 mod throttled;
 
 use crate::timeline::{Slice, Timeline, TimelineTask, Woken};
@@ -27,6 +28,9 @@ const SEQUENCE: u64 = 1;
 const BOOTTIME: u64 = 6;
 /// `SEQ_INCREMENTAL_STATE_CLEARED`: a reader may start at this packet.
 const STATE_CLEARED: u64 = 1;
+/// `TYPE_SLICE_BEGIN` and `TYPE_SLICE_END` of track events.
+const BEGIN: u64 = 1;
+const END: u64 = 2;
 /// `TYPE_INSTANT` of track events.
 const INSTANT: u64 = 3;
 /// `TYPE_COUNTER` of track events.
@@ -95,6 +99,7 @@ impl Writer<'_> {
         }
         self.flows(out)?;
         self.throttled(out)?;
+        self.offline(out)?;
         self.counters(out)
     }
 
@@ -245,6 +250,21 @@ impl Writer<'_> {
         }
         compact.packed(6, comms.into_iter());
         compact
+    }
+
+    /// A named slice of a track.
+    fn slice(&self, track: u64, name: &str, (from, to): (u64, u64), out: &mut dyn Write) -> io::Result<()> {
+        for (at, kind) in [(from, BEGIN), (to, END)] {
+            let mut event = Message::default();
+            event.number(9, kind).number(11, track);
+            if kind == BEGIN {
+                event.text(23, name);
+            }
+            let mut message = Message::default();
+            message.number(8, at).message(11, &event).number(10, SEQUENCE);
+            packet(out, &message)?;
+        }
+        Ok(())
     }
 
     fn counters(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -73,15 +73,34 @@ impl Report {
     }
 
     /// The ranking metric: the requested one, else the first measured one of a fixed list, else any with a better
-    /// direction.
+    /// direction. One that is 0 under all policies comes last: it ranks nothing.
     #[must_use]
     pub fn ranked_by(&self) -> Option<&str> {
-        let ranks = |name: &&str| {
-            let directed = |m: &MetricSummary| m.better != Better::Neither && m.value.is_some();
-            self.policies.iter().any(|p| p.metric(name).is_some_and(directed))
-        };
         let asked = self.details.ranked_by.as_deref().into_iter();
-        asked.chain(PREFERRED).chain(self.metric_names()).find(ranks)
+        asked.chain(self.that_tell()).chain(PREFERRED).chain(self.metric_names()).find(|name| self.ranks(name))
+    }
+
+    /// The metric that would rank, had the requested one not been asked for; `None` if it is the same.
+    pub(crate) fn ranked_instead(&self) -> Option<&str> {
+        self.that_tell().find(|name| self.ranks(name)).filter(|name| Some(*name) != self.ranked_by())
+    }
+
+    /// True if there are several policies, and the metric is 0 under all that have a value.
+    #[must_use]
+    pub fn is_zero(&self, metric: &str) -> bool {
+        let mut values = self.policies.iter().filter_map(|it| it.metric(metric)?.value).peekable();
+        self.policies.len() > 1 && values.peek().is_some() && values.all(|it| it == 0.0)
+    }
+
+    /// Metrics by preference, without those that are 0 everywhere.
+    fn that_tell(&self) -> impl Iterator<Item = &str> {
+        PREFERRED.into_iter().chain(self.metric_names()).filter(|name| !self.is_zero(name))
+    }
+
+    /// True if a policy has a value of the metric, and more or less of it is better.
+    fn ranks(&self, metric: &str) -> bool {
+        let directed = |m: &MetricSummary| m.better != Better::Neither && m.value.is_some();
+        self.policies.iter().any(|p| p.metric(metric).is_some_and(directed))
     }
 
     /// Indices of the policies, best first. Policies without a value come last; ties keep their order.
@@ -160,6 +179,28 @@ mod tests {
         assert_eq!(asked.ranked_by(), Some("seek_distance"));
         asked.details.ranked_by = Some("throughput".into());
         assert_eq!(asked.ranked_by(), Some("seek_distance"), "an unmeasured metric cannot rank");
+    }
+
+    #[test]
+    fn what_is_0_under_all_policies_ranks_only_if_asked_for_or_if_there_is_nothing_else() {
+        let of = |name: &str, latency, work| {
+            let mut policy = policy(name, "wakeup_latency_p99", Better::Lower, Some(latency));
+            policy.metrics.push(MetricSummary {
+                name: "throughput".into(),
+                better: Better::Higher,
+                value: Some(work),
+                ..MetricSummary::default()
+            });
+            policy
+        };
+        let mut zero = report(vec![of("a", 0.0, 5.0), of("b", 0.0, 6.0)]);
+        assert_eq!((zero.ranked_by(), zero.ranked_instead()), (Some("throughput"), None));
+        zero.details.ranked_by = Some("wakeup_latency_p99".into());
+        assert_eq!((zero.ranked_by(), zero.ranked_instead()), (Some("wakeup_latency_p99"), Some("throughput")));
+        let one_is_not = report(vec![of("a", 0.0, 5.0), of("b", 1.0, 6.0)]);
+        assert_eq!(one_is_not.ranked_by(), Some("wakeup_latency_p99"));
+        assert_eq!(report(vec![of("a", 0.0, 5.0)]).ranked_by(), Some("wakeup_latency_p99"), "a run ranks nothing");
+        assert_eq!(report(vec![of("a", 0.0, 0.0), of("b", 0.0, 0.0)]).ranked_by(), Some("wakeup_latency_p99"));
     }
 
     #[test]

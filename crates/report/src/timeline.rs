@@ -3,6 +3,7 @@
 //! A [`Recorder`] observes a run and builds a [`Timeline`]. After a given number of slices it ends the timeline for all
 //! CPUs at the same time and only counts further slices, which bounds its memory.
 
+use crate::offline::Offline;
 use crate::throttled::Throttled;
 use goodness_core::{CpuId, Event, Observer, Off, PerTask, TaskId, Time};
 
@@ -73,6 +74,8 @@ pub struct Timeline {
     pub queues: Vec<QueueLength>,
     /// Times in which tasks were out of quota, by their begins; empty where no group has one.
     pub throttled: Vec<Throttled>,
+    /// Times in which CPUs were offline, by their begins.
+    pub offline: Vec<Offline>,
     /// End of the timeline in ns: the end of the run, or the time it reached its limit.
     pub end: u64,
     /// Slices after the cap was reached, which are not shown.
@@ -98,6 +101,15 @@ impl Timeline {
         throttled.retain(|it| it.from < it.to);
         throttled.sort_unstable_by_key(|it| (it.from, it.task));
         self.throttled = throttled;
+        self
+    }
+
+    /// The timeline with these times of CPUs offline, as far as it reaches.
+    #[must_use]
+    pub fn with_offline(mut self, mut offline: Vec<Offline>) -> Timeline {
+        offline.iter_mut().for_each(|it| it.to = it.to.min(self.end));
+        offline.retain(|it| it.from < it.to);
+        self.offline = offline;
         self
     }
 

@@ -108,9 +108,11 @@ function showSchedules(view, arms) {
     return sample;
   })(), text);
   const throttled = arms.some((arm) => arm.schedule.throttled);
+  const offline = arms.some((arm) => arm.schedule.rows.some((row) => row.offline.length));
   byId("schedule-states").replaceChildren(state("var(--c0)", "runs (a colour for each task)"),
     state("var(--waiting)", "waits for a CPU"),
     ...(throttled ? [state("var(--throttled)", "throttled: its group is out of quota")] : []),
+    ...(offline ? [state("var(--offline)", "offline: the CPU is unplugged")] : []),
     state("var(--asleep)", "sleeps"),
     state("var(--on-disk)", "waits uninterruptibly: disk, lock"));
   const options = [...new Set(arms.flatMap((arm) => arm.schedule.tasks.map((t) => t.name)))].slice(0, 200);

@@ -63,8 +63,9 @@ class Schedule {
     this.rows = packed.counts.map((count) => {
       const row = Schedule.row(columns, from, count);
       from += count;
-      return row;
+      return Object.assign(row, { offline: [] });
     });
+    for (const [cpu, start, end] of packed.offline ?? []) this.rows[cpu].offline.push({ start, end });
   }
 
   static row(columns, from, count) {
@@ -241,7 +242,7 @@ class Schedule {
 
   /** The state of a row at a time when nothing runs in it, in words. */
   static stateAt(row, t) {
-    if (!row.wait) return "idle";
+    if (!row.wait) return row.offline.some(({ start, end }) => start <= t && t < end) ? "offline" : "idle";
     if (Schedule.isThrottled(row, t)) return "is throttled: its group is out of quota";
     const i = Schedule.firstAfter(row, t);
     if (i < row.count && row.start[i] - row.waited[i] <= t) return `waits ${showTime(row.waited[i])} for a CPU`;

@@ -162,7 +162,7 @@ class TimelineView {
     const pixel = this.span / this.geometry.plot;
     const to = lowerBound(row.start, t + pixel, Math.max(0, i));
     const crowd = i >= 0 && row.end[i] - row.start[i] < pixel ? to - i : 0;
-    const nothing = () => ({ task: line.kind === "task" ? line.label : "idle",
+    const nothing = () => ({ task: line.kind === "task" ? line.label : Schedule.stateAt(row, t),
       lines: [`${Schedule.stateAt(row, t)} at ${showMoment(t, pixel)}`] });
     const found = i >= 0 ? arm.schedule.describe(row, i) : nothing();
     const lines = [...found.lines];

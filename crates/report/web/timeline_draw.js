@@ -26,7 +26,7 @@ Object.assign(TimelineView.prototype, {
     this.colours = {
       paper: of("--paper"), ink: of("--ink"), muted: of("--muted"), rule: of("--rule"), raised: of("--raised"),
       accent: of("--accent"), dim: of("--rule"), other: of("--strong-rule"), waiting: of("--waiting"),
-      asleep: of("--asleep"), throttled: of("--throttled"), disk: of("--on-disk"),
+      asleep: of("--asleep"), throttled: of("--throttled"), disk: of("--on-disk"), offline: of("--offline"),
       font: getComputedStyle(document.body).fontFamily,
     };
     return this.colours;
@@ -95,6 +95,7 @@ Object.assign(TimelineView.prototype, {
 
   /** Slices wider than a pixel as they are; crowds as one column, as high as they are busy, as their longest member. */
   drawCpu(c, { row, arm, height: tall }, top, g, scale) {
+    for (const time of row.offline) this.drawOffline(c, time, top, tall - 3, g);
     const pixel = this.span / (g.plot * scale);
     const until = this.from + this.span;
     const height = tall - 3;
@@ -127,6 +128,22 @@ Object.assign(TimelineView.prototype, {
       i = next;
     }
     flush();
+  },
+
+  /** A time in which a CPU is offline. */
+  drawOffline(c, { start, end }, top, height, g) {
+    const at = (t) => Math.min(g.plot, Math.max(0, ((t - this.from) / this.span) * g.plot));
+    const [x1, x2] = [at(start), at(end)];
+    if (end <= this.from || start >= this.from + this.span) return;
+    c.fillStyle = this.palette().offline;
+    c.fillRect(g.label + x1, top + 1 + height / 3, Math.max(x2 - x1, 1), height / 3);
+    if (x2 - x1 < 60) return;
+    const width = c.measureText("offline").width;
+    c.fillStyle = this.palette().paper;
+    c.fillRect(g.label + x1 + 8, top + 1, width + 8, height);
+    c.fillStyle = this.palette().ink;
+    c.textAlign = "left";
+    this.clipText(c, "offline", g.label + x1 + 12, top + 1 + height / 2, x2 - x1 - 14);
   },
 
   /** With a filter, a wanted task stands for its crowd even where it is not the longest (as far as is cheap to see). */

@@ -68,6 +68,8 @@ pub struct Experiment {
     machine: Option<Machine>,
     /// Line of the first disk, from 1; 0 if there is none.
     disk_line: usize,
+    /// Lines of the faults' CPUs, or of their headings, from 1.
+    fault_lines: Vec<usize>,
 }
 
 impl Experiment {
@@ -83,6 +85,22 @@ impl Experiment {
         })?;
         let reading = Reading { file, text, section: Cell::new(0) };
         reading.experiment(&table)
+    }
+
+    /// Refuses faults of CPUs that a machine with so many CPUs does not have.
+    ///
+    /// # Errors
+    /// One sentence with file, line, CPU and remedy.
+    pub fn check_faults(&self, cpus: usize) -> Result<(), String> {
+        let astray = |fault: &MachineFault| fault.cpu.is_some_and(|cpu| cpu.index() >= cpus);
+        let Some(index) = self.plan.faults.iter().position(astray) else { return Ok(()) };
+        let cpu = self.plan.faults[index].cpu.map_or(0, |cpu| cpu.0);
+        let has = if cpus == 1 { "only CPU 0".into() } else { format!("CPUs 0 to {}", cpus - 1) };
+        let (file, line) = (&self.file, self.fault_lines[index]);
+        Err(format!(
+            "{file}, line {line}: cpu: a fault is planned for CPU {cpu}, and the machine has {has}; name one of those, \
+             or take a machine with more CPUs"
+        ))
     }
 
     /// The machine given in the file, if any.
@@ -140,6 +158,16 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
+    /// Line from 1 of the first `key` in the current table, with `value` if there is one; 0 without the key.
+    fn line_of(&self, key: &str, value: &str) -> usize {
+        let names_it =
+            |line: &str| line.split(['=', '{', ',', '[', ']', '}']).any(|word| word.trim().trim_matches('"') == key);
+        let lines = || self.text.lines().enumerate().filter(|(_, line)| names_it(line));
+        let here = || lines().filter(|(number, _)| *number >= self.section.get());
+        let exact = here().find(|(_, line)| line.contains(value));
+        exact.or_else(|| here().next()).or_else(|| lines().next()).map_or(0, |(number, _)| number + 1)
+    }
+
     /// An error about `key`, with its first line in the current task.
     fn wrong(&self, key: &str, why: &str) -> String {
         self.wrong_value(key, "", why)
@@ -147,14 +175,9 @@ impl Reading<'_> {
 
     /// Like [`Self::wrong`], with the line that also contains `value` as written.
     fn wrong_value(&self, key: &str, value: &str, why: &str) -> String {
-        let names_it =
-            |line: &str| line.split(['=', '{', ',', '[', ']', '}']).any(|word| word.trim().trim_matches('"') == key);
-        let lines = || self.text.lines().enumerate().filter(|(_, line)| names_it(line));
-        let here = || lines().filter(|(number, _)| *number >= self.section.get());
-        let exact = here().find(|(_, line)| line.contains(value));
-        match exact.or_else(|| here().next()).or_else(|| lines().next()) {
-            Some((number, _)) => format!("{}, line {}: {key}: {why}", self.file, number + 1),
-            None => format!("{}: {key}: {why}", self.file),
+        match self.line_of(key, value) {
+            0 => format!("{}: {key}: {why}", self.file),
+            line => format!("{}, line {line}: {key}: {why}", self.file),
         }
     }
 
@@ -223,7 +246,7 @@ impl Reading<'_> {
         self.storage(table, &mut plan, &mut places)?;
         plan.groups = self.groups(table, !plan.storage.disks.is_empty())?;
         self.locks(table, &mut plan, &mut places)?;
-        self.faults(table, &mut plan)?;
+        let fault_lines = self.faults(table, &mut plan)?;
         for (number, task) in self.tables(table, "task")?.into_iter().enumerate() {
             let line = self.enter("[[task]]", number);
             self.task(task, line, &mut plan, &mut places)?;
@@ -242,7 +265,7 @@ impl Reading<'_> {
         plan.check(self.file, "write duration = \"10s\" at the top of the file, or loop = 100 in the task")?;
         let disk_line = self.text.lines().position(|line| line.trim_start().starts_with("[[disk]]"));
         let disk_line = disk_line.map_or(0, |before| before + 1);
-        Ok(Experiment { file: self.file.into(), name, plan, machine: self.machine(table)?, disk_line })
+        Ok(Experiment { file: self.file.into(), name, plan, machine: self.machine(table)?, disk_line, fault_lines })
     }
 
     fn tables<'v>(&self, table: &'v Table, key: &str) -> Result<Vec<&'v Table>, String> {

@@ -29,6 +29,7 @@ pub(super) fn experiment(text: &str, options: &OpenOptions, watch: &Watch) -> Re
         (None, Some(machine)) => machine.clone(),
         _ => options.machine_or_ideal()?,
     };
+    source.check_faults(machine.cpu_count()).map_err(Refusal::usage)?;
     Ok(Work::of(source, machine, about(InputKind::Experiment, text, Some(&content))))
 }
 

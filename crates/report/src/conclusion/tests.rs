@@ -194,3 +194,17 @@ fn what_a_servers_owner_asks_for_stands_beside_the_slowest_requests() {
         assert!(said.contains(words), "{said}");
     }
 }
+
+#[test]
+fn where_the_metric_asked_for_is_0_everywhere_another_one_is_named() {
+    let of = |p99| {
+        let policies = vec![policy("eevdf", p99, None), policy("cfs", p99, Some((1.0, Verdict::Inconclusive)))];
+        let ranked_by = Some("wakeup_latency_p99".into());
+        Report { policies, details: Details { ranked_by, ..Details::default() }, ..Report::default() }.conclusion()
+    };
+    assert_eq!(
+        of(0.0),
+        "No answer: p99 wake-up latency is 0 in every policy and ranks nothing; `--rank-by turnaround` does."
+    );
+    assert!(of(1.0).starts_with("Undecided: "), "{}", of(1.0));
+}

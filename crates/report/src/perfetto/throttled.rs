@@ -1,13 +1,9 @@
 //! Times out of quota: slices on the threads' tracks.
 
-use super::message::{Message, packet};
-use super::{SEQUENCE, Writer};
+use super::Writer;
+use super::message::packet;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-
-/// `TYPE_SLICE_BEGIN` and `TYPE_SLICE_END` of track events.
-const BEGIN: u64 = 1;
-const END: u64 = 2;
 
 impl Writer<'_> {
     pub(super) fn throttled(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -15,19 +11,8 @@ impl Writer<'_> {
         for task in tasks {
             packet(out, &self.thread_track(task))?;
         }
-        for it in &self.timeline.throttled {
-            for (at, kind) in [(it.from, BEGIN), (it.to, END)] {
-                let mut event = Message::default();
-                event.number(9, kind).number(11, self.track_of_thread(it.task));
-                if kind == BEGIN {
-                    event.text(23, "throttled");
-                }
-                let mut message = Message::default();
-                message.number(8, at).message(11, &event).number(10, SEQUENCE);
-                packet(out, &message)?;
-            }
-        }
-        Ok(())
+        let mut all = self.timeline.throttled.iter();
+        all.try_for_each(|it| self.slice(self.track_of_thread(it.task), "throttled", (it.from, it.to), out))
     }
 }
 

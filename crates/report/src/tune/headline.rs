@@ -48,7 +48,12 @@ impl Tuning {
         let is = |standing: Standing| self.finalists.iter().any(|it| it.standing == standing);
         let verb = self.verb();
         let own = figure::show(self.reference.value, &self.objective.unit);
-        let why = if is(Standing::BelowError) && self.error.is_some() {
+        let is_least = self.objective.better == Better::Lower && self.reference.value == Some(0.0);
+        let why = if is_least {
+            format!(
+                "{metric} is {own} with it, which nothing can lower; name another metric with --minimise or --maximise"
+            )
+        } else if is(Standing::BelowError) && self.error.is_some() {
             let error = figure::percent(self.error);
             format!("no setting is shown to {verb} {metric} ({own}) by more than the error of the prediction, {error}")
         } else if is(Standing::BreaksGuard) {

@@ -183,6 +183,15 @@ mod tests {
     }
 
     #[test]
+    fn what_is_0_by_default_cannot_be_lowered() {
+        let mut tuning = nothing();
+        tuning.reference.value = Some(0.0);
+        let why = "p99 wake-up latency is 0 ns with it, which nothing can lower; name another metric";
+        assert!(tuning.worded().contains(why), "{}", tuning.worded());
+        assert!(!nothing().worded().contains("nothing can lower"));
+    }
+
+    #[test]
     fn where_nothing_is_better_no_command_is_shown() {
         let text = render(&nothing(), 80, false);
         assert!(text.starts_with("Keep the default, "), "{text}");

@@ -16,8 +16,9 @@ use goodness_core::{CpuId, FaultKind, HORIZON_MAX, MachineFault, Span, Time};
 use toml::Table;
 
 impl Reading<'_> {
-    /// The faults that the file plans.
-    pub(super) fn faults(&self, table: &Table, plan: &mut Plan) -> Result<(), String> {
+    /// The faults that the file plans, and the lines of their CPUs.
+    pub(super) fn faults(&self, table: &Table, plan: &mut Plan) -> Result<Vec<usize>, String> {
+        let mut lines = Vec::new();
         for (number, table) in self.tables(table, "fault")?.into_iter().enumerate() {
             self.enter("[[fault]]", number);
             self.known(table, FAULT)?;
@@ -39,9 +40,10 @@ impl Reading<'_> {
             if kind == FaultKind::Offline && cpu.is_none() {
                 return Err(self.wrong("kind", "offline needs the CPU that goes offline, such as cpu = 1"));
             }
+            lines.push(self.line_of("cpu", ""));
             plan.faults.push(MachineFault { kind, at: Time::ZERO + at, span, cpu });
         }
         self.section.set(0);
-        Ok(())
+        Ok(lines)
     }
 }

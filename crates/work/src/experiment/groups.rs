@@ -49,11 +49,15 @@ impl Reading<'_> {
     fn group_of(&self, table: &Table, groups: &Groups) -> Result<Group, String> {
         self.known(table, GROUP)?;
         let name = table.get("name").ok_or_else(|| self.wrong("group", "it needs a name, such as name = \"web\""))?;
+        let name = self.name(name)?;
+        if name.trim().is_empty() {
+            return Err(self.wrong("name", "a group's name has a letter at least, such as name = \"web\""));
+        }
         let parent = match table.get("parent") {
             Some(value) => self.group("parent", value, groups)?,
             None => GroupId::ROOT,
         };
-        let mut group = Group::new(self.name(name)?, parent);
+        let mut group = Group::new(name, parent);
         if let Some(value) = table.get("cpu_weight") {
             let weight = self.integer("cpu_weight", value, 1, 10_000)? as u64;
             group.weight = Group::weight_of(weight).unwrap_or(Group::WEIGHT);

@@ -246,3 +246,28 @@ fn a_fault_that_takes_cpus_offline_names_one() {
     assert!(refused.contains("kind: offline needs the CPU that goes offline, such as cpu = 1"), "{refused}");
     assert!(of("cpu = 1").is_ok());
 }
+
+#[test]
+fn a_fault_of_a_cpu_that_the_machine_lacks_is_named_by_its_line() {
+    let fault = |cpu| format!("[[fault]]\nkind = \"stolen\"\nat = \"1ms\"\nfor = \"2ms\"\ncpu = {cpu}\n");
+    let task = "[[task]]\nprogram = [ { compute = \"forever\" } ]";
+    let text = format!("duration = \"1s\"\n{}{}{task}", fault(1), fault(5));
+    let experiment = Experiment::read("x.toml", &text).unwrap();
+    let why = experiment.check_faults(2).unwrap_err();
+    assert!(why.starts_with("x.toml, line 11: cpu: a fault is planned for CPU 5, and the machine has CPUs 0 to 1"));
+    assert!(experiment.check_faults(1).unwrap_err().starts_with("x.toml, line 6: cpu: a fault is planned for CPU 1"));
+    assert_eq!(experiment.check_faults(6), Ok(()));
+}
+
+#[test]
+fn a_group_without_a_letter_in_its_name_is_named_by_its_line() {
+    let read = |name| {
+        let task = "[[task]]\nprogram = [ { compute = \"forever\" } ]";
+        Experiment::read("x.toml", &format!("duration = \"1s\"\n[[group]]\nname = \"{name}\"\n{task}"))
+    };
+    for name in ["", " "] {
+        let why = read(name).err().unwrap_or_default();
+        assert!(why.starts_with("x.toml, line 3: name: a group's name has a letter at least"), "{why}");
+    }
+    assert!(read("web").is_ok());
+}

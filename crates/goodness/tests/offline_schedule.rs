@@ -1,0 +1,41 @@
+//! The kept schedule tells when CPUs are offline, and nobody runs on them then.
+
+use goodness::{Contender, OpenOptions, Plan, PolicySpec, Timelines, open, unwatched};
+use goodness_report::Timeline;
+
+/// Two hogs on two CPUs for half a second, with this fault of CPU 1.
+fn timeline(kind: &str) -> Timeline {
+    let text = format!(
+        "duration = \"500ms\"\nmachine = \"cpus=2,hz=1000\"\n\
+         [[fault]]\nkind = \"{kind}\"\nat = \"100ms\"\nfor = \"200ms\"\ncpu = 1\n\
+         [[fault]]\nkind = \"{kind}\"\nat = \"450ms\"\nfor = \"200ms\"\ncpu = 1\n\
+         [[task]]\nname = \"hog\"\ncount = 2\nprogram = [ {{ compute = \"forever\" }} ]\n"
+    );
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("offline.toml");
+    std::fs::write(&path, &text).expect("a file");
+    let work = open(path.to_str().expect("a plain path"), &OpenOptions::default(), &unwatched);
+    let work = work.unwrap_or_else(|why| panic!("{why}\n{text}"));
+    let timelines = Timelines { slices: 100_000, ..Timelines::default() };
+    let contenders = vec![Contender::policy(PolicySpec::parse("eevdf").expect("a policy"))];
+    let plan = Plan { runs: 1, seed: 7, timelines, ..Plan::of(&work, contenders) };
+    let mut runs = plan.run(&unwatched).unwrap_or_else(|why| panic!("{why}"));
+    runs.take_timelines().pop().expect("a schedule is kept")
+}
+
+#[test]
+fn a_cpu_is_offline_for_the_time_of_its_fault_and_nobody_runs_there() {
+    let timeline = timeline("offline");
+    let shown: Vec<_> = timeline.offline.iter().map(|it| (it.cpu.0, it.from / 1_000_000, it.to / 1_000_000)).collect();
+    assert_eq!(shown, [(1, 100, 300), (1, 450, 500)]);
+    let runs_there = |from: u64, to: u64| {
+        timeline.slices.iter().any(|it| it.cpu.0 == 1 && it.start < to - 1_000_000 && from + 1_000_000 < it.end)
+    };
+    assert!(timeline.offline.iter().all(|it| !runs_there(it.from, it.to)), "a task runs on a CPU that is offline");
+    assert!(runs_there(20_000_000, 80_000_000) && runs_there(320_000_000, 420_000_000), "the check finds nobody");
+}
+
+#[test]
+fn another_fault_of_a_cpu_takes_it_not_offline() {
+    assert_eq!(timeline("lost-ticks").offline, []);
+}
