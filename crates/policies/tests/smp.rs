@@ -307,11 +307,16 @@ fn a_task_that_execs_alone_on_its_cpu_stays_though_another_one_idles() {
 fn a_task_that_execs_does_not_flee_itself() {
     for policy in ["eevdf 6.12", "eevdf 6.18", "cfs 6.1"] {
         let tasks = |steps: &[Step]| vec![on_first(steps), let_go(0, only(0)), let_go(1, only(1))];
-        // One that slept has next to no utilisation to count out, but is one of the tasks and has its load.
-        for before in [Step::Compute(Span::from_ms(50)), Step::Sleep(Span::from_ms(100))] {
+        // One that slept has next to no utilisation to count out, but is one of the tasks, and may have a high load.
+        let (ran, slept) = (Step::Compute(Span::from_ms(50)), Step::Sleep(Span::from_ms(100)));
+        for (nice, before) in [(0, ran), (0, slept.clone()), (-15, slept)] {
             let steps = [before, Step::SetAffinity(CpuSet::All), Step::Exec];
-            let [with, without] = [3, 2].map(|count| first_move(policy, &flat(2), tasks(&steps[..count])));
-            assert_eq!(with, without, "{policy}, {steps:?}");
+            let [with, without] = [3, 2].map(|count| {
+                let mut all = tasks(&steps[..count]);
+                all[0].task.nice = Nice::new(nice).expect("a nice");
+                first_move(policy, &flat(2), all)
+            });
+            assert_eq!(with, without, "{policy}, nice {nice}, {steps:?}");
         }
         let mut child = hog();
         child.start = Start::Forked;
