@@ -253,10 +253,8 @@ fn as_many_tasks_as_cores_have_a_core_each() {
 
 /// A task that begins on CPU 0 alone, does `steps` there at once, and then computes for ever.
 fn on_first(steps: &[Step]) -> TaskSpec {
-    let mut steps = steps.to_vec().into_iter();
-    let mut task = hog();
-    task.task.affinity = CpuSet::of(&[CpuId(0)]);
-    task.behaviour = Box::new(move |_: &mut StepContext| steps.next().unwrap_or(Step::Compute(Span::MAX)));
+    let mut task = harness::task(&[steps, &[Step::Compute(Span::MAX)]].concat());
+    task.task.affinity = only(0);
     task
 }
 
