@@ -71,9 +71,9 @@ pub trait CpuPolicy {
         previous_cpu(cx, task)
     }
 
-    /// Chooses a CPU for `task`, which runs on `cpu` and replaces its program, so that its caches are of no use. The CPU
-    /// must be in the task's affinity. If it is another one, the host migrates the task as after [`CpuPolicy::balance`].
-    /// Default: the task stays.
+    /// Chooses a CPU for `task`, which runs on `cpu` and replaces its program, so that its caches are of no use. The
+    /// CPU must be in the task's affinity. If it is another one, the host migrates the task, as after
+    /// [`CpuPolicy::balance`]. Default: the task stays.
     fn exec(&mut self, cx: &Context, cpu: CpuId, task: TaskId) -> CpuId {
         let _ = (cx, task);
         cpu

@@ -253,10 +253,8 @@ fn as_many_tasks_as_cores_have_a_core_each() {
 
 /// A task that begins on CPU 0 alone, does `steps` there at once, and then computes for ever.
 fn on_first(steps: &[Step]) -> TaskSpec {
-    let mut steps = steps.to_vec().into_iter();
-    let mut task = hog();
-    task.task.affinity = CpuSet::of(&[CpuId(0)]);
-    task.behaviour = Box::new(move |_: &mut StepContext| steps.next().unwrap_or(Step::Compute(Span::MAX)));
+    let mut task = harness::task(&[steps, &[Step::Compute(Span::MAX)]].concat());
+    task.task.affinity = only(0);
     task
 }
 
@@ -307,8 +305,17 @@ fn a_task_that_execs_alone_on_its_cpu_stays_though_another_one_idles() {
 fn a_task_that_execs_does_not_flee_itself() {
     for policy in ["eevdf 6.12", "eevdf 6.18", "cfs 6.1"] {
         let tasks = |steps: &[Step]| vec![on_first(steps), let_go(0, only(0)), let_go(1, only(1))];
-        let [with, without] = [3, 2].map(|steps| first_move(policy, &flat(2), tasks(&ANYWHERE_AND_EXEC[..steps])));
-        assert_eq!(with, without, "{policy}");
+        // One that slept has next to no utilisation to count out, but is one of the tasks, and may have a high load.
+        let (ran, slept) = (Step::Compute(Span::from_ms(50)), Step::Sleep(Span::from_ms(100)));
+        for (nice, before) in [(0, ran), (0, slept.clone()), (-15, slept)] {
+            let steps = [before, Step::SetAffinity(CpuSet::All), Step::Exec];
+            let [with, without] = [3, 2].map(|count| {
+                let mut all = tasks(&steps[..count]);
+                all[0].task.nice = Nice::new(nice).expect("a nice");
+                first_move(policy, &flat(2), all)
+            });
+            assert_eq!(with, without, "{policy}, nice {nice}, {steps:?}");
+        }
         let mut child = hog();
         child.start = Start::Forked;
         let forks = [Step::Compute(Span::from_ms(50)), Step::Fork(BehaviourId(3))];

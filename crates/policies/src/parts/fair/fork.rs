@@ -1,4 +1,4 @@
-//! Placement of a new task, and of a task that replaces its program: from the largest domain down, the idlest group, and
+//! Placement of a new task, and of one that replaces its program: from the largest domain down, the idlest group, and
 //! in it the idlest CPU. Tasks that are there from the start have no parent and are spread.
 //!
 //! Source: specs/smp.md section 4.6. Departure: idle CPUs have no idle states; the one that became idle last is taken.
