@@ -13,6 +13,7 @@ use crate::spread::Spread;
 use goodness_core::{CpuStat, GroupId};
 use goodness_observe::{About, Better, Histogram, METRICS, TaskIo, title};
 use goodness_report::every_run::{PolicyRuns, RunValues};
+use goodness_report::figure;
 use goodness_report::groups::GroupReport;
 use goodness_report::model::{
     self, Application, Build, Details, Distribution, EffectRow, Effects, Input, MetricAbout, MetricSummary,
@@ -47,6 +48,7 @@ impl Runs {
         details.warnings.extend(self.remark.clone());
         details.warnings.extend(self.arms.iter().filter_map(|arm| arm.overdue.clone()));
         details.warnings.extend(self.arms.iter().filter_map(unheeded));
+        details.warnings.extend(freed(&self.arms));
         details.workload_notes.extend(remarks(&self.arms));
         details.workload_notes.extend(self.model_error_notes());
         let comparisons = self.compare_all();
@@ -102,6 +104,26 @@ fn settings(arm: &Arm) -> Vec<Setting> {
 /// A warning about an elevator that ignores weights of groups.
 fn unheeded(arm: &Arm) -> Option<String> {
     arm.first.unheeded.as_ref().map(|warning| format!("{}: {warning}", arm.contender))
+}
+
+/// Sentences about the tasks that a CPU going offline left without one: one for each arm, or a single one if they are
+/// the same.
+fn freed(arms: &[Arm]) -> Vec<String> {
+    let of = |arm: &Arm| {
+        let (set_free, tasks) = (&arm.first.outcome.set_free, &arm.first.tasks);
+        let (first, at) = *set_free.first()?;
+        let whom = tasks.get(first.index()).map_or_else(|| first.to_string(), |it| figure::name(&it.name));
+        let others = set_free.len() - 1;
+        let more = if others > 0 { format!(" (and {others} more)") } else { String::new() };
+        Some(format!("CPU that {whom}{more} may use was online at {at}: as in Linux, it may use any CPU since"))
+    };
+    let said: Vec<Option<String>> = arms.iter().map(of).collect();
+    match said.first() {
+        Some(Some(first)) if said.iter().all(|it| it.as_ref() == Some(first)) => vec![format!("No {first}.")],
+        _ => {
+            arms.iter().zip(said).filter_map(|(arm, said)| Some(format!("{}: no {}.", arm.contender, said?))).collect()
+        }
+    }
 }
 
 /// Remarks of the work on the first run of each contender.
