@@ -80,6 +80,7 @@ impl Runs {
             details: Details { metrics: abouts(), samples: self.sampled(), ..details },
             ..Report::default()
         };
+        report.details.warnings.extend(self.without_cgroup(&report));
         report.trust = Trust::of(report.fidelity.as_ref(), report.ranked_by(), doubts(&self.arms));
         report.runs = self.every_run(&report);
         report.details.effects = report.ranked_by().and_then(|metric| effects(&self.arms, metric));
@@ -329,13 +330,30 @@ impl Runs {
         (self.sampling != Sampling::Arms || spread > 1.0).then(|| runs.scaled_out(error * spread))
     }
 
-    /// The commands that apply `arm` to the recorded machine.
+    /// The commands that apply `arm` to the recorded machine, or to one with the cgroups that an experiment names.
     fn application(&self, arm: &Arm) -> Option<Application> {
-        let is_prediction = matches!(self.sampling, Sampling::Replays | Sampling::Recordings(_));
-        let reference = self.arms.first().filter(|_| is_prediction)?;
+        let reference = self.arms.first()?;
         let RunResult { tasks, groups, .. } = &reference.first;
         let recorded = apply::Recorded { cpus: self.machine.cpus, tasks, groups };
-        apply::application(&reference.contender, &arm.contender, &recorded)
+        let commands = match self.sampling {
+            Sampling::Replays | Sampling::Recordings(_) => apply::application,
+            Sampling::Runs => apply::of_groups,
+            Sampling::Arms => return None,
+        };
+        commands(&reference.contender, &arm.contender, &recorded)
+    }
+
+    /// A sentence on the winner of simulated runs, if no command can name a group that it changes.
+    fn without_cgroup(&self, report: &Report) -> Option<String> {
+        let winner = report.winner().filter(|_| self.sampling == Sampling::Runs)?;
+        let index = report.policies.iter().position(|it| std::ptr::eq(it, winner))?;
+        let reference = &self.arms[0];
+        let group = apply::without_cgroup(&reference.contender, &self.arms[index].contender, &reference.first.groups)?;
+        let name = figure::name(group);
+        Some(format!(
+            "No command applies it: group \"{name}\" is no cgroup. Name it by its path, such as \
+             \"system.slice/{name}.service\"."
+        ))
     }
 
     /// The sampling unit of a value, with its number, where that is not a run.
