@@ -54,6 +54,30 @@ pub(crate) fn of_elevator(reference: &Contender, arm: &Contender) -> Option<Appl
     Some(commands)
 }
 
+/// The commands for an arm of an experiment, whose machine is not known: it differs from `reference` in groups alone,
+/// each named by its cgroup.
+pub(crate) fn of_groups(reference: &Contender, arm: &Contender, recorded: &Recorded) -> Option<Application> {
+    let changed = changed_groups(reference, arm)?;
+    let is_known = changed.iter().all(|whom| groups::without_cgroup(whom, recorded.groups).is_none());
+    application(reference, arm, recorded).filter(|_| is_known)
+}
+
+/// The first group that has no cgroup of those in which alone `arm` differs from `reference`.
+pub(crate) fn without_cgroup<'a>(reference: &Contender, arm: &Contender, groups: &'a Groups) -> Option<&'a str> {
+    changed_groups(reference, arm)?.into_iter().find_map(|whom| groups::without_cgroup(whom, groups))
+}
+
+/// Whom the edits name in which alone `arm` differs from `reference`, if all of them are of groups.
+fn changed_groups<'a>(reference: &Contender, arm: &'a Contender) -> Option<Vec<&'a str>> {
+    let whom = |edit: &'a Edit| match &edit.what {
+        What::Group { whom, .. } => Some(whom.as_str()),
+        _ => None,
+    };
+    let edits = arm.edits.iter().filter(|edit| !reference.edits.contains(edit));
+    let is_alike = arm.policy == reference.policy && arm.elevator == reference.elevator;
+    edits.map(whom).collect::<Option<Vec<&str>>>().filter(|it| is_alike && !it.is_empty())
+}
+
 /// Another policy, or other settings of the same.
 fn policy(former: &PolicySpec, policy: &PolicySpec, cpus: u32, commands: &mut Application) -> Option<()> {
     let is_fair_class = |spec: &PolicySpec| FILES.iter().any(|(name, ..)| *name == spec.name);

@@ -271,7 +271,6 @@ impl<'a> Plan<'a> {
             standstill::refuse_deadlock(job.source, &tasks, &run.outcome, || self.again(job))?;
         }
         let end = run.outcome.end;
-        let notes = lacks.into_iter().chain(freed(&run.outcome, &tasks));
         Ok(RunResult {
             measured: run.measured,
             checked: run.checked,
@@ -282,7 +281,7 @@ impl<'a> Plan<'a> {
             fifths: run.fifths,
             tasks,
             groups,
-            remarks: remarked(remarks, notes),
+            remarks: remarked(remarks, lacks),
             unheeded,
             outcome: run.outcome,
             wall_ns: began.map(|began| began.elapsed().as_nanos() as u64),
@@ -453,16 +452,7 @@ fn lacks(policy: &PolicyEntry, work: &Workload) -> Vec<String> {
     lacks
 }
 
-/// The tasks that a CPU going offline left without one, as a sentence.
-fn freed(outcome: &Outcome, tasks: &[Named]) -> Option<String> {
-    let (first, at) = *outcome.set_free.first()?;
-    let others = outcome.set_free.len() - 1;
-    let whom = tasks.get(first.index()).map_or_else(|| first.to_string(), |it| it.name.to_string());
-    let more = if others > 0 { format!(" (and {others} more)") } else { String::new() };
-    Some(format!("no CPU that {whom}{more} may use was online at {at}: as in Linux, it may use any CPU since"))
-}
-
-/// The work's remarks on a run, and what its policy lacks or the machine did.
+/// The work's remarks on a run, and what its policy lacks.
 fn remarked(remarks: Option<Remarks>, others: impl IntoIterator<Item = String>) -> Remarked {
     let mut remarked = remarks.map(|remarks| remarks()).unwrap_or_default();
     remarked.notes.extend(others);

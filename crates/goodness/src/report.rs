@@ -13,6 +13,7 @@ use crate::spread::Spread;
 use goodness_core::{CpuStat, GroupId};
 use goodness_observe::{About, Better, Histogram, METRICS, TaskIo, title};
 use goodness_report::every_run::{PolicyRuns, RunValues};
+use goodness_report::figure;
 use goodness_report::groups::GroupReport;
 use goodness_report::model::{
     self, Application, Build, Details, Distribution, EffectRow, Effects, Input, MetricAbout, MetricSummary,
@@ -47,6 +48,7 @@ impl Runs {
         details.warnings.extend(self.remark.clone());
         details.warnings.extend(self.arms.iter().filter_map(|arm| arm.overdue.clone()));
         details.warnings.extend(self.arms.iter().filter_map(unheeded));
+        details.warnings.extend(freed(&self.arms));
         details.workload_notes.extend(remarks(&self.arms));
         details.workload_notes.extend(self.model_error_notes());
         let comparisons = self.compare_all();
@@ -78,6 +80,7 @@ impl Runs {
             details: Details { metrics: abouts(), samples: self.sampled(), ..details },
             ..Report::default()
         };
+        report.details.warnings.extend(self.without_cgroup(&report));
         report.trust = Trust::of(report.fidelity.as_ref(), report.ranked_by(), doubts(&self.arms));
         report.runs = self.every_run(&report);
         report.details.effects = report.ranked_by().and_then(|metric| effects(&self.arms, metric));
@@ -102,6 +105,26 @@ fn settings(arm: &Arm) -> Vec<Setting> {
 /// A warning about an elevator that ignores weights of groups.
 fn unheeded(arm: &Arm) -> Option<String> {
     arm.first.unheeded.as_ref().map(|warning| format!("{}: {warning}", arm.contender))
+}
+
+/// Sentences about the tasks that a CPU going offline left without one: one for each arm, or a single one if they are
+/// the same.
+fn freed(arms: &[Arm]) -> Vec<String> {
+    let of = |arm: &Arm| {
+        let (set_free, tasks) = (&arm.first.outcome.set_free, &arm.first.tasks);
+        let (first, at) = *set_free.first()?;
+        let whom = tasks.get(first.index()).map_or_else(|| first.to_string(), |it| figure::name(&it.name));
+        let others = set_free.len() - 1;
+        let more = if others > 0 { format!(" (and {others} more)") } else { String::new() };
+        Some(format!("CPU that {whom}{more} may use was online at {at}: as in Linux, it may use any CPU since"))
+    };
+    let said: Vec<Option<String>> = arms.iter().map(of).collect();
+    match said.first() {
+        Some(Some(first)) if said.iter().all(|it| it.as_ref() == Some(first)) => vec![format!("No {first}.")],
+        _ => {
+            arms.iter().zip(said).filter_map(|(arm, said)| Some(format!("{}: no {}.", arm.contender, said?))).collect()
+        }
+    }
 }
 
 /// Remarks of the work on the first run of each contender.
@@ -307,13 +330,30 @@ impl Runs {
         (self.sampling != Sampling::Arms || spread > 1.0).then(|| runs.scaled_out(error * spread))
     }
 
-    /// The commands that apply `arm` to the recorded machine.
+    /// The commands that apply `arm` to the recorded machine, or to one with the cgroups that an experiment names.
     fn application(&self, arm: &Arm) -> Option<Application> {
-        let is_prediction = matches!(self.sampling, Sampling::Replays | Sampling::Recordings(_));
-        let reference = self.arms.first().filter(|_| is_prediction)?;
+        let reference = self.arms.first()?;
         let RunResult { tasks, groups, .. } = &reference.first;
         let recorded = apply::Recorded { cpus: self.machine.cpus, tasks, groups };
-        apply::application(&reference.contender, &arm.contender, &recorded)
+        let commands = match self.sampling {
+            Sampling::Replays | Sampling::Recordings(_) => apply::application,
+            Sampling::Runs => apply::of_groups,
+            Sampling::Arms => return None,
+        };
+        commands(&reference.contender, &arm.contender, &recorded)
+    }
+
+    /// A sentence on the winner of simulated runs, if no command can name a group that it changes.
+    fn without_cgroup(&self, report: &Report) -> Option<String> {
+        let winner = report.winner().filter(|_| self.sampling == Sampling::Runs)?;
+        let index = report.policies.iter().position(|it| std::ptr::eq(it, winner))?;
+        let reference = &self.arms[0];
+        let group = apply::without_cgroup(&reference.contender, &self.arms[index].contender, &reference.first.groups)?;
+        let name = figure::name(group);
+        Some(format!(
+            "No command applies it: group \"{name}\" is no cgroup. Name it by its path, such as \
+             \"system.slice/{name}.service\"."
+        ))
     }
 
     /// The sampling unit of a value, with its number, where that is not a run.

@@ -142,3 +142,21 @@ fn without_header(name: &str) -> String {
     shipped::open(name, &unwatched).expect("it is shipped").read_to_string(&mut text).expect("it is text");
     text.lines().filter(|line| !line.starts_with("# goodness:")).map(|line| format!("{line}\n")).collect()
 }
+
+#[test]
+fn an_experiment_is_judged_by_the_named_tasks_alone() {
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/01-hogs-and-a-blinker.toml");
+    let names = |patterns: &[&str]| {
+        let work = open(example, &judging(patterns), &unwatched).unwrap_or_else(|refusal| panic!("{refusal}"));
+        let tasks = work.source.build(Seed(1), 0).tasks.into_iter();
+        tasks.filter(|task| task.judged).map(|task| task.name).collect::<Vec<String>>()
+    };
+    let all = names(&[]);
+    let blinkers = names(&["blinker*"]);
+    assert!(all.len() > blinkers.len() && !blinkers.is_empty(), "{all:?}, {blinkers:?}");
+    assert!(blinkers.iter().all(|name| name.starts_with("blinker")), "{blinkers:?}");
+    assert_eq!(names(&["1"]), all[..1], "the first task by its number");
+    let refusal = open(example, &judging(&["blinkr"]), &unwatched).err().expect("nobody has that name");
+    assert_eq!((refusal.kind, refusal.option), (Kind::Usage, Some("judge")));
+    assert!(refusal.to_string().contains("blinker"), "the nearest name: {refusal}");
+}

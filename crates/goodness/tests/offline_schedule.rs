@@ -1,15 +1,16 @@
-//! The kept schedule tells when CPUs are offline, and nobody runs on them then.
+//! The kept schedule tells when CPUs are offline, and nobody runs on them then; whom that set free is told.
 
-use goodness::{Contender, OpenOptions, Plan, PolicySpec, Timelines, open, unwatched};
+use goodness::{Circumstances, Contender, OpenOptions, Plan, PolicySpec, Runs, Timelines, open, unwatched};
 use goodness_report::Timeline;
+use goodness_report::model::{Details, Input};
 
-/// Two hogs on two CPUs for half a second, with this fault of CPU 1.
-fn timeline(kind: &str) -> Timeline {
+/// Two hogs on two CPUs for half a second under these policies, with two faults of CPU 1.
+fn runs(kind: &str, policies: &[&str], of_hogs: &str) -> Runs {
     let text = format!(
         "duration = \"500ms\"\nmachine = \"cpus=2,hz=1000\"\n\
          [[fault]]\nkind = \"{kind}\"\nat = \"100ms\"\nfor = \"200ms\"\ncpu = 1\n\
          [[fault]]\nkind = \"{kind}\"\nat = \"450ms\"\nfor = \"200ms\"\ncpu = 1\n\
-         [[task]]\nname = \"hog\"\ncount = 2\nprogram = [ {{ compute = \"forever\" }} ]\n"
+         [[task]]\nname = \"hog\"\ncount = 2\n{of_hogs}program = [ {{ compute = \"forever\" }} ]\n"
     );
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("offline.toml");
@@ -17,10 +18,19 @@ fn timeline(kind: &str) -> Timeline {
     let work = open(path.to_str().expect("a plain path"), &OpenOptions::default(), &unwatched);
     let work = work.unwrap_or_else(|why| panic!("{why}\n{text}"));
     let timelines = Timelines { slices: 100_000, ..Timelines::default() };
-    let contenders = vec![Contender::policy(PolicySpec::parse("eevdf").expect("a policy"))];
-    let plan = Plan { runs: 1, seed: 7, timelines, ..Plan::of(&work, contenders) };
-    let mut runs = plan.run(&unwatched).unwrap_or_else(|why| panic!("{why}"));
-    runs.take_timelines().pop().expect("a schedule is kept")
+    let contender = |policy: &&str| Contender::policy(PolicySpec::parse(policy).expect("a policy"));
+    let plan = Plan { runs: 1, seed: 7, timelines, ..Plan::of(&work, policies.iter().map(contender).collect()) };
+    plan.run(&unwatched).unwrap_or_else(|why| panic!("{why}"))
+}
+
+fn timeline(kind: &str) -> Timeline {
+    runs(kind, &["eevdf"], "").take_timelines().pop().expect("a schedule is kept")
+}
+
+fn warnings(policies: &[&str], of_hogs: &str) -> Vec<String> {
+    let again = |again: &goodness::Again| again.to_string();
+    let about = Circumstances { input: Input::default(), details: Details::default(), commit: None, again: &again };
+    runs("offline", policies, of_hogs).report(about).details.warnings
 }
 
 #[test]
@@ -38,4 +48,13 @@ fn a_cpu_is_offline_for_the_time_of_its_fault_and_nobody_runs_there() {
 #[test]
 fn another_fault_of_a_cpu_takes_it_not_offline() {
     assert_eq!(timeline("lost-ticks").offline, []);
+}
+
+#[test]
+fn whom_an_offline_cpu_sets_free_is_told_once_without_asking() {
+    let said = warnings(&["eevdf", "cfs"], "affinity = [1]\n");
+    let sentence = "No CPU that hog-0 (and 1 more) may use was online at 100ms: as in Linux, it may use any CPU since";
+    assert_eq!(said, [format!("{sentence}.")]);
+    assert_eq!(warnings(&["eevdf"], "affinity = [1]\n"), said);
+    assert!(warnings(&["eevdf", "cfs"], "").is_empty(), "all may use the other CPU");
 }

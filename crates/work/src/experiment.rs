@@ -34,8 +34,8 @@ use crate::script::{Mailbox, Op, OutsiderPlan, Plan, Script, TaskPlan};
 use crate::soundness;
 use goodness_core::spelling::suggest;
 use goodness_core::{
-    Awaited, Channel, ChannelKind, Class, CpuId, CpuSet, HORIZON_MAX, LockId, Machine, Nice, Reservation, Seed, Span,
-    Start, Step, Task, TaskId, Time, Workload, WorkloadSource,
+    Awaited, Channel, ChannelKind, Class, CpuId, CpuSet, HORIZON_MAX, LockId, Machine, MachineFault, Nice, Reservation,
+    Seed, Span, Start, Step, Task, TaskId, Time, Workload, WorkloadSource,
 };
 use keys::{OUTSIDE, RESERVATION, STEPS, TASK, TOP};
 use std::cell::Cell;
@@ -70,6 +70,8 @@ pub struct Experiment {
     disk_line: usize,
     /// Lines of the faults' CPUs, or of their headings, from 1.
     fault_lines: Vec<usize>,
+    /// Whether each task is judged; all are if it is empty.
+    judged: Vec<bool>,
 }
 
 impl Experiment {
@@ -85,6 +87,17 @@ impl Experiment {
         })?;
         let reading = Reading { file, text, section: Cell::new(0) };
         reading.experiment(&table)
+    }
+
+    /// Names of the tasks, in their order.
+    pub fn task_names(&self) -> impl Iterator<Item = &str> {
+        self.plan.tasks.iter().map(|task| task.name.as_str())
+    }
+
+    /// The experiment with an answer about these of its tasks alone; the others run as before.
+    #[must_use]
+    pub fn with_judged(self, judged: Vec<bool>) -> Experiment {
+        Experiment { judged, ..self }
     }
 
     /// Refuses faults of CPUs that a machine with so many CPUs does not have.
@@ -120,7 +133,9 @@ impl WorkloadSource for Experiment {
     }
 
     fn build(&self, _: Seed, _: u32) -> Workload {
-        self.plan.workload()
+        let mut work = self.plan.workload();
+        work.tasks.iter_mut().zip(&self.judged).for_each(|(spec, judged)| spec.judged = *judged);
+        work
     }
 
     fn place_of(&self, task: TaskId) -> Option<String> {
@@ -265,7 +280,15 @@ impl Reading<'_> {
         plan.check(self.file, "write duration = \"10s\" at the top of the file, or loop = 100 in the task")?;
         let disk_line = self.text.lines().position(|line| line.trim_start().starts_with("[[disk]]"));
         let disk_line = disk_line.map_or(0, |before| before + 1);
-        Ok(Experiment { file: self.file.into(), name, plan, machine: self.machine(table)?, disk_line, fault_lines })
+        Ok(Experiment {
+            file: self.file.into(),
+            name,
+            plan,
+            machine: self.machine(table)?,
+            disk_line,
+            fault_lines,
+            judged: Vec::new(),
+        })
     }
 
     fn tables<'v>(&self, table: &'v Table, key: &str) -> Result<Vec<&'v Table>, String> {

@@ -23,6 +23,13 @@ pub(super) fn commands(
     Some(())
 }
 
+/// The first group of those that `whom` means whose name is neither a path of a cgroup nor a unit of systemd.
+pub(super) fn without_cgroup<'a>(whom: &str, groups: &'a Groups) -> Option<&'a str> {
+    let is_cgroup = |name: &str| name.contains('/') || UNITS.iter().any(|unit| name.ends_with(unit));
+    let mut meant = groups.iter().map(|(_, group)| group.name.as_str()).filter(|name| is_meant(whom, name));
+    meant.find(|name| !is_cgroup(name))
+}
+
 /// The command that gives `group` the value that it has of what `change` is about.
 fn set(group: &Group, change: &GroupChange, cpus: u32) -> Option<String> {
     // An autogroup has no file of its own: only its tasks name it.
@@ -140,7 +147,7 @@ fn file(group: &Group, change: &GroupChange, cpus: u32) -> Option<(&'static str,
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Recorded, application};
+    use super::super::{Recorded, application, of_groups, without_cgroup};
     use crate::contender::Contender;
     use crate::spec::PolicySpec;
     use goodness_core::{Group, GroupId, Groups, Quota};
@@ -197,6 +204,26 @@ mod tests {
         is("web.cpuset=0-1,3", &unit("AllowedCPUs=0-1,3"), &unit("AllowedCPUs="));
         is("box/a.cpuset=2", &file("2", "cpuset.cpus"), &file("''", "cpuset.cpus"));
         is("/box/a.cpu_weight=1", &file("1", "cpu.weight"), &file("50", "cpu.weight"));
+    }
+
+    /// Groups of an experiment are often mere names.
+    #[test]
+    fn an_arm_of_an_experiment_has_commands_if_it_changes_cgroups_alone() {
+        let standard = PolicySpec::parse("eevdf:kernel=6.18").expect("a policy");
+        let (groups, reference) = (recorded(), Contender::policy(standard.clone()));
+        let of = |text: &str| {
+            let arm = Contender::arm(text, &standard).expect("an arm");
+            let recorded = Recorded { cpus: 4, tasks: &[], groups: &groups };
+            let commands = of_groups(&reference, &arm, &recorded).map(|it| (it.apply, it.undo));
+            (commands, without_cgroup(&reference, &arm, &groups))
+        };
+        for (text, files) in [("web.io_weight=50", 1), ("box/a.io_max=rbps=1K web.io_weight=50", 2)] {
+            let (Some((apply, undo)), None) = of(text) else { panic!("{text}: {:?}", of(text)) };
+            assert_eq!((apply.len(), undo.len()), (files, files), "{text}");
+        }
+        assert_eq!(of("odd.io_weight=50"), (None, Some("odd")));
+        assert_eq!(of("web.io_weight=50 odd.io_max=rbps=1K"), (None, Some("odd")));
+        assert_eq!(of("web.io_weight=50 hz=100"), (None, None), "another machine");
     }
 
     /// The control: a weight that no `cpu.weight` gives, an idle group whose weight would be lost, a quota beyond

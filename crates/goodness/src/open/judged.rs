@@ -1,6 +1,6 @@
-//! Whom the answer is about: the tasks of a recording that the caller names.
+//! Whom the answer is about: the tasks of a recording or of an experiment that the caller names.
 
-use crate::edit::matches;
+use crate::edit::{self, matches};
 use crate::refusal::Refusal;
 use goodness_core::spelling::suggest;
 use goodness_replay::Participant;
@@ -45,6 +45,21 @@ pub(super) fn select(
     match patterns.iter().zip(met).find(|(_, met)| !met) {
         None => Ok(()),
         Some((pattern, _)) => Err(nobody(recording, participants, pattern)),
+    }
+}
+
+/// Which tasks of simulated work, given by names and ids, `patterns` mean.
+///
+/// # Errors
+/// A pattern that means no task; the nearest name is named.
+pub(crate) fn meant(work: &str, tasks: &[(&str, u64)], patterns: &[String]) -> Result<Vec<bool>, Refusal> {
+    let means = |pattern: &str, &(name, id): &(&str, u64)| edit::is_meant(pattern, name, id);
+    match patterns.iter().find(|pattern| !tasks.iter().any(|task| means(pattern, task))) {
+        Some(pattern) => {
+            let names = tasks.iter().map(|(name, _)| *name);
+            Err(wrong(pattern, &format!("no task of {work} has that name")).remedy(suggest(pattern, names)))
+        }
+        None => Ok(tasks.iter().map(|task| patterns.iter().any(|pattern| means(pattern, task))).collect()),
     }
 }
 

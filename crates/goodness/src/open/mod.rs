@@ -5,7 +5,7 @@ mod block;
 mod facts;
 mod files;
 mod held;
-mod judged;
+pub(crate) mod judged;
 mod memory;
 pub(crate) mod reading;
 mod recording;
@@ -41,7 +41,7 @@ pub struct OpenOptions {
     pub lenient: bool,
     /// Options of replaying a recording.
     pub replay: ReplayOptions,
-    /// Tasks of a recording that are judged: names in which `*` stands for any text, ids of threads and processes, and
+    /// Tasks of a recording or an experiment that are judged: names in which `*` stands for any text, ids of threads and processes, and
     /// paths of cgroups, which begin with `/`. Default: those that the recording selects, else all user tasks.
     pub judge: Vec<String>,
     /// Attributes of tasks that the trace does not state, in the syntax of edits: `worker*.affinity=0-1`.
@@ -65,7 +65,7 @@ impl OpenOptions {
     /// Refuses options that do not apply to `input`, which is `what`.
     fn refuse(&self, options: &[&'static str], input: &str, what: &str) -> Result<(), Refusal> {
         let given = [
-            ("judge", !self.judge.is_empty(), "recordings of scheduling"),
+            ("judge", !self.judge.is_empty(), "recordings of scheduling and experiments"),
             ("fact", !self.fact.is_empty(), "recordings of scheduling"),
             ("window", self.window != Excerpt::WHOLE, "recordings of scheduling"),
             ("device", self.device.is_some(), "block traces and fio jobs"),
@@ -145,7 +145,7 @@ pub fn open(text: &str, options: &OpenOptions, watch: &Watch) -> Result<Work, Re
             text::rt_app(text, options, watch)
         }
         Some("toml") => {
-            options.refuse(ALL, text, "an experiment, which names its own disks")?;
+            options.refuse(&ALL[1..], text, "an experiment, which names its own disks")?;
             text::experiment(text, options, watch)
         }
         Some("fio") => {

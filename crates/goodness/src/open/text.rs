@@ -1,6 +1,6 @@
 //! Opens written work: built-in workloads, experiments, rt-app and fio files.
 
-use super::OpenOptions;
+use super::{OpenOptions, judged};
 use crate::progress::{Progress, Watch};
 use crate::refusal::{Refusal, See};
 use crate::work::Work;
@@ -30,7 +30,16 @@ pub(super) fn experiment(text: &str, options: &OpenOptions, watch: &Watch) -> Re
         _ => options.machine_or_ideal()?,
     };
     source.check_faults(machine.cpu_count()).map_err(Refusal::usage)?;
-    Ok(Work::of(source, machine, about(InputKind::Experiment, text, Some(&content))))
+    let about = about(InputKind::Experiment, text, Some(&content));
+    if options.judge.is_empty() {
+        return Ok(Work::of(source, machine, about));
+    }
+    let tasks: Vec<(&str, u64)> = source.task_names().zip(1..).collect();
+    let judged = judged::meant(text, &tasks, &options.judge)?;
+    let count = judged.iter().filter(|is| **is).count();
+    let workload_notes = vec![format!("{count} of {} tasks belong to the judged work", tasks.len())];
+    let work = Work::of(source.with_judged(judged), machine, about);
+    Ok(Work { details: Details { workload_notes, ..Details::default() }, ..work })
 }
 
 pub(super) fn rt_app(text: &str, options: &OpenOptions, watch: &Watch) -> Result<Work, Refusal> {

@@ -6,7 +6,8 @@ use super::names::Names;
 use super::rules::{AskElevator, AskRules, Rulings, Windows};
 use super::{Question, report};
 use crate::contender::Contender;
-use crate::edit::{is_meant, locks};
+use crate::edit::locks;
+use crate::open::judged;
 use crate::parallel::Told;
 use crate::plan::{Plan, Ready};
 use crate::refusal::Refusal;
@@ -14,7 +15,6 @@ use crate::run::Named;
 use crate::simulation::Beside;
 use crate::storage::throttled;
 use crate::work::Work;
-use goodness_core::spelling::suggest;
 use goodness_core::{CpuSet, Event, LockId, Observer, Span, TaskId, Time};
 use goodness_observe::Subject;
 use goodness_observe::asked::Asked;
@@ -74,18 +74,10 @@ impl<'a> Explained<'a> {
     /// The work and the machine, with whom it is about.
     pub(super) fn ready(&self) -> Result<Ready, Refusal> {
         let mut ready = self.plan().first_ready()?;
-        for pattern in self.judge {
-            let is_meant = |it: &Named| is_meant(pattern, &it.name, it.id);
-            if !ready.tasks.iter().any(is_meant) {
-                let names = ready.tasks.iter().map(|it| it.name.as_str());
-                let what = format!("judge \"{pattern}\": no task of {} has that name", self.work.source.name());
-                return Err(Refusal::usage(what).remedy(suggest(pattern, names)).option("judge"));
-            }
-        }
         if !self.judge.is_empty() {
-            for (spec, named) in ready.work.tasks.iter_mut().zip(&ready.tasks) {
-                spec.judged = self.judge.iter().any(|pattern| is_meant(pattern, &named.name, named.id));
-            }
+            let tasks: Vec<(&str, u64)> = ready.tasks.iter().map(|it| (it.name.as_str(), it.id)).collect();
+            let judged = judged::meant(self.work.source.name(), &tasks, self.judge)?;
+            ready.work.tasks.iter_mut().zip(judged).for_each(|(spec, judged)| spec.judged = judged);
         }
         Ok(ready)
     }
