@@ -3,6 +3,7 @@
 use super::balance::Luck;
 use super::domains::Domain;
 use super::*;
+use crate::cfs::Cfs;
 use crate::eevdf::{Eevdf, Kernel, Settings};
 use crate::parts::verb_driver::VerbDriver;
 use goodness_core::{Class, Cpu, CpuSet, Level, Nice, Reservation, Task, WakeSource};
@@ -418,20 +419,21 @@ fn the_tasks_likely_to_run_next_are_those_that_wait() {
     assert_eq!(likely(1).len(), 1);
 }
 
-/// A tick ends a slice that is over, one that was preempted lazily, and one that is both.
+/// A tick of CFS ends a slice of 3 ms that is over, one that was preempted lazily, and one that is both.
 #[test]
 fn a_tick_heeds_the_slice_and_the_lazy_preemption_alike() {
-    let answer = |us: u64, lazily: bool| {
-        let mut driver = driver(1, Kernel::V6_18);
-        run(&mut driver, 0, Class::Normal);
-        let waiting = task(&mut driver, Class::Normal, CpuSet::All);
-        let _ = driver.enqueue(waiting, CpuId(0), Enqueue::Fork { parent: None });
+    let answer = |ms: u64, lazily: bool| {
+        let mut driver = VerbDriver::<Cfs>::with(1, crate::cfs::Settings::default());
+        for _ in 0..2 {
+            let id = driver.admit(0);
+            let _ = driver.fork(id, None);
+        }
+        assert!(matches!(driver.choose(CpuId(0)), Choice::Run { .. }));
         driver.call(|stack, _| stack.cpus[0].resched_at_tick = lazily);
-        driver.set_now(Time(us * 1_000));
-        driver.tick(CpuId(0), Span::from_us(us))
+        driver.set_now(Time(ms * 1_000_000));
+        driver.tick(CpuId(0), Span::from_ms(ms))
     };
-    let asked =
-        [(300, false), (300, true), (2_000, false), (2_000, true)].map(|(us, lazily)| answer(us, lazily).is_some());
+    let asked = [(1, false), (1, true), (5, false), (5, true)].map(|(ms, lazily)| answer(ms, lazily).is_some());
     assert_eq!(asked, [false, true, true, true]);
 }
 
