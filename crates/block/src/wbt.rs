@@ -393,4 +393,21 @@ mod tests {
         wbt.completed(Time::ZERO, RequestId(1), (Operation::Write, false), Span(MS));
         assert!(wbt.has_room(Time::ZERO, Kind::Write), "one in flight is below the limit of two");
     }
+
+    /// The timer may be late or early: a window ends at its end or after it, never before.
+    #[test]
+    fn a_window_ends_late_rather_than_early() {
+        let late_read = |at: u64| {
+            let mut wbt = begun();
+            let end = wbt.window_ends().expect("a window");
+            for _ in 0..3 {
+                wbt.take(Time(end.0 - 2), Kind::Write);
+                wbt.completed(Time(end.0 - 2), RequestId(1), (Operation::Write, false), Span(MS));
+            }
+            wbt.completed(Time(end.0 - 2), RequestId(0), (Operation::Read, true), Span(3 * MS));
+            wbt.expire(Time(end.0 - 1 + at));
+            limits(&wbt)
+        };
+        assert_eq!([0, 1, 2].map(late_read), [[16, 4], [8, 2], [8, 2]]);
+    }
 }

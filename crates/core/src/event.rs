@@ -358,3 +358,40 @@ impl Observer for Vec<(Time, Event)> {
         self.push((at, *event));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Notes each event's time, and how it came: alone, or with how many others.
+    #[derive(Default)]
+    struct Noted(Vec<(Time, usize)>);
+
+    impl Observer for Noted {
+        fn observe(&mut self, at: Time, _: &Event) {
+            self.0.push((at, 1));
+        }
+        fn observe_all(&mut self, events: &[(Time, Event)]) {
+            self.0.extend(events.iter().map(|(at, _)| (*at, events.len())));
+        }
+    }
+
+    fn shows(mut observer: impl Observer) {
+        let event = |at| (Time(at), Event::Fork { parent: None, child: TaskId(0) });
+        observer.observe(Time(1), &event(1).1);
+        observer.observe_all(&[event(2), event(3)]);
+    }
+
+    /// Wrappers pass on what they are given, batches as batches.
+    #[test]
+    fn a_borrowed_or_optional_observer_sees_single_events_and_batches() {
+        let expected = [(Time(1), 1), (Time(2), 2), (Time(3), 2)];
+        let mut borrowed = Noted::default();
+        shows(&mut borrowed);
+        assert_eq!(borrowed.0, expected);
+        let mut optional = Some(Noted::default());
+        shows(&mut optional);
+        assert_eq!(optional.expect("it was given").0, expected);
+        shows(None::<Noted>);
+    }
+}

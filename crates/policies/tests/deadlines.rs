@@ -195,6 +195,18 @@ fn a_child_of_bfs_takes_half_of_the_slice_and_the_deadline() {
     assert_eq!(schedule::<Bfs>(1000, &[], tasks, MS(18)), "a 0..6  b 6..8  a 8..12  b 12..18");
 }
 
+/// specs/cpu-schedulers.md 6.1 "Fork": a child's half of 100 us is still a slice;
+/// with less it gets a whole one
+#[test]
+fn a_child_of_bfs_keeps_a_half_of_100_us_and_renews_a_smaller_one() {
+    let shown = |us: u64| {
+        let parent = task(&[Step::Compute(Span::from_us(us)), Step::Fork(BehaviourId(1)), Step::Compute(Span::MAX)]);
+        schedule::<Bfs>(1000, &[], vec![parent, starting(Start::Forked, hog())], MS(8))
+    };
+    assert_eq!(shown(5_800), "a 0..6  b 6..6.1  a 6.1..8");
+    assert_eq!(shown(5_802), "a 0..6  b 6..8");
+}
+
 /// specs/cpu-schedulers.md 6.1 "Cache bias": a deadline counts four times as far for who ran on another node
 #[test]
 fn a_cpu_prefers_the_later_deadline_of_its_own_node() {

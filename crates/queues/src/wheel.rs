@@ -369,9 +369,7 @@ impl<T: Copy> Wheel<T> {
             self.fine.release(at);
             at = next;
         }
-        if self.current.len() > 1 {
-            self.current.sort_unstable_by_key(|due| Reverse(due.key));
-        }
+        self.current.sort_unstable_by_key(|due| Reverse(due.key));
         self.current_end = (self.coarse_now << COARSE_BITS) + ((slot as u64 + 1) << FINE_BITS);
     }
 

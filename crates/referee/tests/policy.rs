@@ -1,8 +1,8 @@
 //! Every rule of the CPU policy interface, with a policy that breaks it.
 
 use goodness_core::{
-    About, Context, CpuId, CpuPolicy, CpuSet, Dequeue, Enqueue, Idle, Machine, MadePolicy, Needs, Pick, Pull, Rejected,
-    Resched, Span, State, Stop, Task, TaskId, Time,
+    About, Context, CpuId, CpuPolicy, CpuSet, Dequeue, Enqueue, Group, GroupId, Groups, Idle, Machine, MadePolicy,
+    Needs, Pick, Pull, Quota, Rejected, Resched, Span, State, Stop, Task, TaskId, Time,
 };
 use goodness_referee::{Choice, Move, Referee};
 use std::cell::RefCell;
@@ -29,6 +29,8 @@ struct Script {
     pull: Option<Pull>,
     timer: Option<CpuId>,
     refuses: bool,
+    /// Whether the groups of A and B are throttled.
+    throttled: [Option<bool>; 2],
     calls: Vec<&'static str>,
 }
 
@@ -69,6 +71,9 @@ impl CpuPolicy for Scripted {
     fn balance(&mut self, _: &Context, _: CpuId, _: Idle) -> Option<Pull> {
         self.0.borrow_mut().pull.take()
     }
+    fn is_throttled(&self, task: TaskId) -> Option<bool> {
+        self.0.borrow().throttled[task.index()]
+    }
     fn next_timer(&self) -> Option<Time> {
         Some(Time(7))
     }
@@ -79,9 +84,14 @@ impl CpuPolicy for Scripted {
 
 /// Two CPUs; task A, allowed everywhere, and B, allowed on CPU 0 only; both queued on CPU 0.
 fn game() -> (Referee, Rc<RefCell<Script>>) {
+    game_of(Groups::default())
+}
+
+fn game_of(groups: Groups) -> (Referee, Rc<RefCell<Script>>) {
     let script = Rc::new(RefCell::new(Script::default()));
     let made = MadePolicy { about: &ABOUT, policy: Box::new(Scripted(Rc::clone(&script))) };
     let mut referee = Referee::new(Machine::flat(2, 1000).unwrap(), made, 2);
+    referee.set_groups(groups);
     for affinity in [CpuSet::All, CpuSet::of(&[HERE])] {
         let task = referee.add(Task { affinity, ..Task::default() });
         referee.admit(task, None).unwrap();
@@ -271,4 +281,45 @@ fn only_policies_that_need_a_timer_have_one() {
     assert_eq!(referee.next_timer(), None);
     script.borrow_mut().pull = Some(Pull { task: TaskId(5), from: HERE, to: THERE });
     assert_eq!(referee.choose(HERE), Choice::Idle, "a policy that does not balance is not asked for moves");
+}
+
+/// A game with a group that has a limit on its CPU time.
+fn limited() -> (Referee, Rc<RefCell<Script>>) {
+    let mut groups = Groups::default();
+    let quota = Quota::new(Span::from_ms(10), Span::from_ms(100)).unwrap();
+    groups.add(Group { quota: Some(quota), ..Group::new("limited", GroupId::ROOT) });
+    game_of(groups)
+}
+
+/// docs of `is_throttled`: a throttled group's tasks do not run, others do not wait beside an idle CPU.
+#[test]
+fn limits_of_groups_are_kept_by_policies_that_have_them() {
+    let (mut referee, script) = limited();
+    let _ = (run(&mut referee, &script, HERE, A), referee.check_limits());
+    assert_eq!(referee.refusal(), None, "a policy without limits keeps them");
+    script.borrow_mut().throttled[0] = Some(false);
+    referee.check_limits();
+    assert_eq!(referee.refusal(), None, "what runs is not throttled");
+    script.borrow_mut().throttled[0] = Some(true);
+    referee.check_limits();
+    assert_eq!(refusal(&referee), "runs task 0 on cpu 0, whose group is throttled there");
+
+    let (mut referee, script) = limited();
+    let _ = run(&mut referee, &script, THERE, A);
+    script.borrow_mut().throttled = [Some(false), Some(true)];
+    referee.choose(HERE);
+    referee.check_limits();
+    assert_eq!(referee.refusal(), None, "who waits is throttled");
+    script.borrow_mut().throttled[1] = Some(false);
+    referee.check_limits();
+    assert_eq!(refusal(&referee), "left cpu 0 idle, where task 1 is queued and not throttled");
+}
+
+#[test]
+fn limits_are_not_asked_for_where_no_group_has_one() {
+    let (mut referee, script) = game();
+    let _ = run(&mut referee, &script, HERE, A);
+    script.borrow_mut().throttled[0] = Some(true);
+    referee.check_limits();
+    assert_eq!(referee.refusal(), None);
 }

@@ -102,6 +102,24 @@ fn a_mutex_wakes_real_time_waiters_first_and_the_others_in_order() {
     assert_eq!(order(LockKind::Fifo), [1, 2, 3, 4]);
 }
 
+/// A sleeper of a futex keeps the place that it had when it queued (specs/groups-locks.md section 5): one that inherits
+/// a priority later, by another lock that it holds, is not woken earlier for it. With nobody urgent, the first is next.
+#[test]
+fn a_priority_inherited_while_asleep_moves_nobody_forward_in_a_mutex() {
+    let inherited = LockId(1);
+    let holder = task(&[Step::Lock(L), Step::Compute(MS(10)), Step::Unlock(L)]);
+    let first =
+        task(&[Step::Sleep(MS(1)), Step::Lock(L), Step::Served(Time::ZERO), Step::Compute(MS(1)), Step::Unlock(L)]);
+    let steps = [Step::Lock(inherited), Step::Sleep(MS(2)), Step::Lock(L), Step::Served(Time::ZERO)];
+    let second = task(&[&steps[..], &[Step::Unlock(L), Step::Unlock(inherited)]].concat());
+    let urgent = realtime(90, task(&[Step::Sleep(MS(3)), Step::Lock(inherited), Step::Unlock(inherited)]));
+    let mut work = work(LockKind::Normal, vec![holder, first, second, urgent], MS(100));
+    work.locks[1] = LockKind::Pi;
+    let (events, _) = run::<Cfs>(&Machine::flat(8, 250).unwrap(), work);
+    let at = [1, 2].map(|task| served(&events, task)[0]);
+    assert_eq!(at, [Time(10_000_000), Time(11_000_000)], "the one that queued first, then the other");
+}
+
 /// T1 takes the lock again at once after each millisecond; T2 waits on the other CPU.
 fn greedy(kind: LockKind, held: Step) -> Events {
     let first = on(0, cycle(&[Step::Lock(L), held.clone(), Step::Unlock(L)]));

@@ -50,3 +50,13 @@ fn four_threads_of_a_core_share_what_two_do() {
     let all: Vec<_> = (0..4).map(|cpu| (cpu, five)).collect();
     assert_eq!(told(&machine(4), &all), "a 0..16  b@1 0..16  c@2 0..16  d@3 0..16");
 }
+
+/// The control: with a speed of 1024, threads are CPUs of their own, however many a core has.
+#[test]
+fn four_threads_that_do_not_slow_each_other_are_four_cpus() {
+    let five: &[Step] = &[Step::Compute(MS(5))];
+    let all: Vec<_> = (0..4).map(|cpu| (cpu, five)).collect();
+    let mut free = machine(4);
+    free.sibling_speed = 1024;
+    assert_eq!(told(&free, &all), "a 0..5  b@1 0..5  c@2 0..5  d@3 0..5");
+}

@@ -77,7 +77,8 @@ pub fn mann_whitney(a: &[f64], b: &[f64]) -> Option<RankTest> {
     } else {
         let variance = n * m / 12.0 * ((all + 1.0) - ranks.ties / (all * (all - 1.0)));
         let distance = ((statistic - n * m / 2.0).abs() - 0.5).max(0.0);
-        if variance > 0.0 { two_sided_normal(distance / variance.sqrt()) } else { 1.0 }
+        // Of equal values both are 0, and the quotient is 0, too.
+        two_sided_normal(distance / variance.sqrt().max(f64::MIN_POSITIVE))
     };
     Some(RankTest { statistic, p_value, exact })
 }

@@ -366,4 +366,15 @@ mod tests {
         let width = |ratio: &Ratio| ratio.interval(Confidence::P95).unwrap().width();
         assert!(width(&paired(&reference, &candidate)) * 20.0 < width(&independent));
     }
+
+    /// Of infinitely many inputs: e to the power of the normal quantile 1.96 of 95 % times the deviation.
+    #[test]
+    fn the_factor_between_inputs_is_that_of_the_normal_quantile() {
+        let of = |deviation| Between { deviation, relative: 0.0, freedom: 1e9 }.factor(Confidence::P95);
+        assert!((of(0.1) - 0.195_996_4_f64.exp()).abs() < 1e-6, "{}", of(0.1));
+        assert_eq!(of(0.0), 1.0, "no variation moves no end");
+        // Student's quantile of two degrees is 4.302653 (tables).
+        let few = Between { deviation: 0.1, relative: 0.0, freedom: 2.0 }.factor(Confidence::P95);
+        assert!((few - 0.430_265_3_f64.exp()).abs() < 1e-5, "{few}");
+    }
 }

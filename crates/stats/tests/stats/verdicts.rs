@@ -184,3 +184,20 @@ fn the_bootstrap_decides_when_it_is_asked_to() {
 fn a_negative_margin_is_refused() {
     judge(&REFERENCE, &REFERENCE, &Settings { margin: -0.1, ..latency() });
 }
+
+/// Independent sides of 3 and 5 runs, squares about their means 2 and 30: pooled, 32 / 6; the means differ by 4.
+#[test]
+fn the_standardized_effect_divides_by_the_pooled_deviation() {
+    let settings = Settings { pairing: Pairing::Independent, ..latency() };
+    let judged = judge(&[9.0, 10.0, 11.0], &[11.0, 12.0, 14.0, 15.0, 18.0], &settings);
+    let found = judged.effect.unwrap().standardized.unwrap();
+    assert!((found - 4.0 / (32.0_f64 / 6.0).sqrt()).abs() < 1e-12, "{found}");
+}
+
+#[test]
+fn a_comparison_whose_error_is_unknown_states_nothing() {
+    let mut found = judge(&REFERENCE, &scaled(0.5, 0.2), &latency());
+    assert_eq!((found.verdict, found.stated.is_some()), (Verdict::Better, true), "the control");
+    found.withhold();
+    assert_eq!((found.verdict, found.because, found.stated), (Verdict::Inconclusive, Because::ErrorUnknown, None));
+}

@@ -413,4 +413,19 @@ mod tests {
         let groups: Vec<u32> = domains[0].groups(&machine, CpuId(2)).map(|group| group[0].0).collect();
         assert_eq!(groups, [2, 3, 0, 1]);
     }
+
+    /// specs/smp.md section 3: what the busiest group has above its part for its cores, rounded to whole tasks.
+    #[test]
+    fn groups_with_different_cores_differ_by_tasks_for_each_core() {
+        let of = |(cores, tasks): (u64, u64), (more_cores, more_tasks): (u64, u64)| {
+            let local = Group { cores, ..cpu(tasks, 0) };
+            let busiest = Group { cores: more_cores, ..cpu(more_tasks, 0) };
+            Comparison { to_idle: true, ..busy(local, busiest, 0) }.difference(V)
+        };
+        assert_eq!(of((2, 1), (4, 6)), 3, "2 × (2 × 6 - 4 × 1) / 6 is 2.7");
+        assert_eq!(of((1, 0), (2, 4)), 3, "2 × 4 / 3 is 2.7");
+        assert_eq!(of((2, 2), (4, 4)), 1, "as many for each core");
+        assert_eq!([of((1, 0), (8, 2)), of((1, 0), (8, 1)), of((1, 1), (8, 2))], [2, 1, 1], "to an empty group");
+        assert_eq!([of((2, 1), (2, 4)), of((2, 4), (2, 1))], [3, 0], "as many cores");
+    }
 }

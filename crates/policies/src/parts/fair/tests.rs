@@ -3,9 +3,10 @@
 use super::balance::Luck;
 use super::domains::Domain;
 use super::*;
+use crate::cfs::Cfs;
 use crate::eevdf::{Eevdf, Kernel, Settings};
 use crate::parts::verb_driver::VerbDriver;
-use goodness_core::{Class, Cpu, CpuSet, Level, Nice, Task, WakeSource};
+use goodness_core::{Class, Cpu, CpuSet, Level, Nice, Reservation, Task, WakeSource};
 use goodness_referee::Choice;
 
 type Driver = VerbDriver<Eevdf>;
@@ -344,4 +345,115 @@ fn a_child_goes_to_an_idle_core() {
     cores.sort_unstable();
     assert_eq!(cores, [0, 1, 2, 3], "{used:?}");
     assert!(used[1] >= 4, "the other cache has more idle CPUs: {used:?}");
+}
+
+/// A real-time task of this priority that waits on CPU 0.
+fn urgent(driver: &mut Driver, priority: u8) -> TaskId {
+    let id = driver.admit_as(Task { class: Class::Fifo, rt_priority: priority, ..Task::default() }, None);
+    let _ = driver.enqueue(id, CpuId(0), Enqueue::Fork { parent: None });
+    id
+}
+
+/// specs/smp.md section 6.1: a CPU pulls only while tasks wait, so each one counts until it runs or leaves.
+#[test]
+fn real_time_tasks_count_as_waiting_until_they_run_or_leave() {
+    let mut driver = driver(1, Kernel::V6_18);
+    let waiting = |driver: &mut Driver| driver.call(|stack, _| stack.urgent.waiting());
+    let tasks = [30, 20, 10].map(|priority| urgent(&mut driver, priority));
+    assert_eq!(waiting(&mut driver), 3);
+    assert!(matches!(driver.choose(CpuId(0)), Choice::Run { .. }));
+    assert_eq!(waiting(&mut driver), 2);
+    driver.dequeue(tasks[2], Dequeue::Kill);
+    assert_eq!(waiting(&mut driver), 1);
+    driver.dequeue(tasks[1], Dequeue::Kill);
+    assert_eq!(waiting(&mut driver), 0);
+}
+
+/// A CPU that has pulled the only task that waited has nobody to push.
+#[test]
+fn no_push_is_due_after_the_last_waiting_task_was_pulled() {
+    let mut driver = driver(2, Kernel::V6_18);
+    urgent(&mut driver, 50);
+    assert!(matches!(driver.choose(CpuId(0)), Choice::Run { .. }));
+    run(&mut driver, 1, Class::Normal);
+    let pushed = urgent(&mut driver, 40);
+    driver.call(|stack, _| stack.urgent.is_due = false);
+    assert!(matches!(driver.choose_again(CpuId(1)), Choice::Run { pick, .. } if pick.task == pushed));
+    assert_eq!(driver.call(|stack, _| (stack.urgent.waiting(), stack.urgent.is_due)), (0, false));
+}
+
+/// The rule among real-time tasks is priority, then order of arrival; between classes, it is the class.
+#[test]
+fn a_realtime_task_waits_for_priority_or_arrival_and_a_fair_one_for_the_class() {
+    let mut driver = driver(1, Kernel::V6_18);
+    let ahead = urgent(&mut driver, 50);
+    assert!(matches!(driver.choose(CpuId(0)), Choice::Run { .. }));
+    let [equal, lower] = [50, 40].map(|priority| urgent(&mut driver, priority));
+    let fair = task(&mut driver, Class::Normal, CpuSet::All);
+    let _ = driver.enqueue(fair, CpuId(0), Enqueue::Fork { parent: None });
+    let mut rule = |waiting| {
+        let why = Why { ahead: Some(ahead), waiting, is_pick: true };
+        driver.call(|stack, cx| stack.rule(cx, CpuId(0), why))
+    };
+    assert_eq!(rule(equal), Some(Reason::First));
+    assert_eq!(rule(lower), Some(Reason::Priority { ahead: 50, waiting: 40 }));
+    assert_eq!(rule(fair), Some(Reason::Class { ahead: Class::Fifo, waiting: Class::Normal }));
+}
+
+/// The hint names what waits, as far as there is room.
+#[test]
+fn the_tasks_likely_to_run_next_are_those_that_wait() {
+    let mut driver = driver(1, Kernel::V6_18);
+    run(&mut driver, 0, Class::Normal);
+    let waiting = [(); 2].map(|()| {
+        let id = task(&mut driver, Class::Normal, CpuSet::All);
+        let _ = driver.enqueue(id, CpuId(0), Enqueue::Fork { parent: None });
+        id
+    });
+    let likely = |room: usize| {
+        let mut next = driver.likely_next(CpuId(0), &mut vec![TaskId(99); room]).to_vec();
+        next.sort();
+        next
+    };
+    assert_eq!(likely(4), waiting);
+    assert_eq!(likely(1).len(), 1);
+}
+
+/// A tick of CFS ends a slice of 3 ms that is over, one that was preempted lazily, and one that is both.
+#[test]
+fn a_tick_heeds_the_slice_and_the_lazy_preemption_alike() {
+    let answer = |ms: u64, lazily: bool| {
+        let mut driver = VerbDriver::<Cfs>::with(1, crate::cfs::Settings::default());
+        for _ in 0..2 {
+            let id = driver.admit(0);
+            let _ = driver.fork(id, None);
+        }
+        assert!(matches!(driver.choose(CpuId(0)), Choice::Run { .. }));
+        driver.call(|stack, _| stack.cpus[0].resched_at_tick = lazily);
+        driver.set_now(Time(ms * 1_000_000));
+        driver.tick(CpuId(0), Span::from_ms(ms))
+    };
+    let asked = [(1, false), (1, true), (5, false), (5, true)].map(|(ms, lazily)| answer(ms, lazily).is_some());
+    assert_eq!(asked, [false, true, true, true]);
+}
+
+/// Among tasks with reservations, what runs is less urgent if its deadline is later (specs/cpu-schedulers.md 11).
+#[test]
+fn a_reservation_is_placed_where_the_deadline_is_later() {
+    let mut driver = driver(2, Kernel::V6_18);
+    let mut reserve = |ms: u64, cpu: u32| {
+        let (runtime, deadline) = (Span::from_ms(1), Span::from_ms(ms));
+        let reservation = Some(Reservation { runtime, deadline, period: deadline });
+        let id = driver.admit_as(Task { class: Class::Deadline, reservation, ..Task::default() }, None);
+        let _ = driver.enqueue(id, CpuId(cpu), Enqueue::Fork { parent: None });
+        if ms == 100 {
+            assert!(matches!(driver.choose(CpuId(cpu)), Choice::Run { .. }));
+        }
+        id
+    };
+    let [_, _, sooner, later] = [(100, 0), (100, 1), (10, 0), (200, 0)].map(|(ms, cpu)| reserve(ms, cpu));
+    let mut placement =
+        |id| driver.call(|stack, cx| stack.placement(cx, id, CpuId(0), &Enqueue::Fork { parent: None }));
+    assert_eq!(placement(sooner), Some(Placement::LessUrgent));
+    assert_eq!(placement(later), Some(Placement::NoneLessUrgent));
 }
