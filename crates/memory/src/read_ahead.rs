@@ -108,8 +108,8 @@ mod tests {
         assert_eq!(ReadAhead::default().plan(0, u32::MAX, pages, 32), pages);
     }
 
-    /// Linux's rules of window sizes, at their bounds: four times a request up to a 32nd of the largest window, twice up
-    /// to a quarter; then four times the last window below a 16th, and twice from there.
+    /// Window sizes of Linux, at their bounds: four times a request up to a 32nd of the largest window, twice up to a
+    /// quarter; then four times the last window below a 16th, and twice from there.
     #[test]
     fn windows_have_the_sizes_of_the_kernel_at_each_bound() {
         assert_eq!(
