@@ -107,4 +107,16 @@ mod tests {
         }
         assert_eq!(ReadAhead::default().plan(0, u32::MAX, pages, 32), pages);
     }
+
+    /// Window sizes of Linux, at their bounds: four times a request up to a 32nd of the largest window, twice up to a
+    /// quarter; then four times the last window below a 16th, and twice from there.
+    #[test]
+    fn windows_have_the_sizes_of_the_kernel_at_each_bound() {
+        assert_eq!(
+            [1, 4, 5, 32, 33, 127, 128, 129].map(|count| initial(count, 128)),
+            [4, 16, 16, 64, 128, 128, 128, 128]
+        );
+        assert_eq!([1, 2, 8, 9].map(|count| initial(count, 32)), [4, 4, 16, 32]);
+        assert_eq!([7, 8, 63, 64, 65, 128].map(|size| next(size, 128)), [28, 16, 126, 128, 128, 128]);
+    }
 }
