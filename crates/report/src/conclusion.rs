@@ -199,12 +199,14 @@ impl Report {
             let is_shown_alone = near.and_then(|it| it.ci95).is_some_and(|[low, high]| low > 1.0 || high < 1.0);
             let near = near.and_then(|it| Some(change_in_words(it.ratio?, it.ci95, self.units()))).unwrap_or_default();
             let near = if is_shown_alone { near + UNCONFIRMED } else { near };
+            // From 0, no ratio leads to another value.
+            let said = |head: &str| if near.is_empty() { String::new() } else { format!("{head}{near}") };
             return match others.len() {
-                1 => format!("Undecided: {} may be better or worse than {asked}: {near}", labels[*first]),
+                1 => format!("Undecided: {} may be better or worse than {asked}{}", labels[*first], said(": ")),
                 all => format!(
-                    "Undecided: none of the {all} other {} is shown to differ from {asked}; the best, {}, is {near}",
+                    "Undecided: none of the {all} other {} is shown to differ from {asked}{}",
                     self.rows(),
-                    labels[*first]
+                    said(&format!("; the best, {}, is ", labels[*first]))
                 ),
             };
         }

@@ -1,6 +1,7 @@
 //! Timelines as a Perfetto trace: CPU tracks with slices, threads under their processes, wake-ups with their wakers and
-//! an arrow from one to the other, their times out of quota, tracks of CPUs that go offline, and a counter track for each run queue's length. Of
-//! several arms, each has CPUs and processes of its own, which follow those of the one before.
+//! an arrow from one to the other, their times out of quota, tracks of CPUs that go offline, and a counter track for
+//! each run queue's length. Of several arms, each has CPUs and processes of its own, which follow those of the one
+//! before.
 //!
 //! Switches are written as `CompactSched` columns (a few bytes each), wake-ups as ftrace events, because only these can
 //! name the waker. Linux recordings contain both, so every version of the Perfetto UI and its trace processor reads

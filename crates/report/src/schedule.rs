@@ -56,8 +56,8 @@ fn offline_row(it: &Offline, end: u64) -> [String; 6] {
     [time, it.cpu.0.to_string(), "(offline)".into(), String::new(), span, then.into()]
 }
 
-/// The first `count` switches, one a line, as `perf sched map` has them: one column a CPU; `.` is an idle CPU, `off` one
-/// that is offline, which has a line where it goes and one where it is back.
+/// The first `count` switches, one a line, as `perf sched map` has them: one column a CPU; `.` is an idle CPU, `off` is
+/// one that is offline, with a line where it goes and one where it is back.
 #[must_use]
 pub fn map(timeline: &Timeline, count: usize) -> String {
     let slices = in_order(timeline, count);
@@ -85,7 +85,8 @@ pub fn map(timeline: &Timeline, count: usize) -> String {
             if new { format!("{} => {}", letter(place), timeline.task_label(slice.task)) } else { String::new() };
         lines.push(line(&columns, slice.cpu, slice.start, &note));
     }
-    for plug in plugs {
+    // Behind the last shown switch, what the other CPUs do is not told.
+    for plug in plugs.filter(|_| slices.len() == timeline.slices.len()) {
         end_slices(&mut ends, &mut columns, plug.at);
         lines.push(plug_line(plug, &mut columns, &mut ends));
     }
@@ -196,5 +197,10 @@ mod tests {
     fn what_begins_behind_the_last_shown_line_is_left_out() {
         let offline = timeline().with_offline(vec![Offline { cpu: CpuId(1), from: 40, to: 60 }]);
         assert!(!map(&offline, 2).contains("off"));
+        let mut longer = timeline().with_offline(vec![Offline { cpu: CpuId(1), from: 40, to: 80 }]);
+        longer.slices[2] = Slice { cpu: CpuId(0), start: 50, ..longer.slices[2] };
+        longer.slices.push(Slice { start: 90, ..longer.slices[2] });
+        assert!(map(&longer, 3).contains("is offline") && !map(&longer, 3).contains("online again"));
+        assert!(map(&longer, 4).contains("online again"));
     }
 }

@@ -240,23 +240,7 @@ impl Reading<'_> {
             Some(list) => self.modelled(list)?,
             None => Plan::default(),
         };
-        let duration = match table.get("duration") {
-            Some(value) => {
-                let asked = self.span("duration", value)?;
-                Some(soundness::duration(asked).map_err(|why| self.wrong("duration", &why))?)
-            }
-            None => None,
-        };
-        if duration == Some(Span::ZERO) {
-            return Err(self.wrong("duration", "an experiment needs some time, such as \"5s\""));
-        }
-        plan.horizon = duration.map(|d| Time::ZERO + d).or(plan.horizon);
-        if let Some(value) = table.get("warmup") {
-            plan.warmup = self.span("warmup", value)?;
-            if Time::ZERO + plan.warmup >= plan.horizon.unwrap_or(Time::ZERO + HORIZON_MAX) {
-                return Err(self.wrong("warmup", "it takes the whole duration; nothing would be measured"));
-            }
-        }
+        self.times(table, &mut plan)?;
         let mut places = Places::default();
         self.storage(table, &mut plan, &mut places)?;
         plan.groups = self.groups(table, !plan.storage.disks.is_empty())?;
@@ -289,6 +273,28 @@ impl Reading<'_> {
             fault_lines,
             judged: Vec::new(),
         })
+    }
+
+    /// When the run ends, and from when on it is measured.
+    fn times(&self, table: &Table, plan: &mut Plan) -> Result<(), String> {
+        let duration = match table.get("duration") {
+            Some(value) => {
+                let asked = self.span("duration", value)?;
+                Some(soundness::duration(asked).map_err(|why| self.wrong("duration", &why))?)
+            }
+            None => None,
+        };
+        if duration == Some(Span::ZERO) {
+            return Err(self.wrong("duration", "an experiment needs some time, such as \"5s\""));
+        }
+        plan.horizon = duration.map(|d| Time::ZERO + d).or(plan.horizon);
+        if let Some(value) = table.get("warmup") {
+            plan.warmup = self.span("warmup", value)?;
+            if Time::ZERO + plan.warmup >= plan.horizon.unwrap_or(Time::ZERO + HORIZON_MAX) {
+                return Err(self.wrong("warmup", "it takes the whole duration; nothing would be measured"));
+            }
+        }
+        Ok(())
     }
 
     fn tables<'v>(&self, table: &'v Table, key: &str) -> Result<Vec<&'v Table>, String> {

@@ -208,3 +208,12 @@ fn where_the_metric_asked_for_is_0_everywhere_another_one_is_named() {
     );
     assert!(of(1.0).starts_with("Undecided: "), "{}", of(1.0));
 }
+
+#[test]
+fn a_change_from_0_has_no_ratio_and_leaves_no_gap_in_the_sentence() {
+    let mut cfs = policy("cfs", 5e5, Some((1.0, Verdict::Inconclusive)));
+    cfs.metrics[0].vs_reference.as_mut().expect("a verdict").ratio = None;
+    let details = Details { ranked_by: Some("wakeup_latency_p99".into()), ..Details::default() };
+    let said = Report { policies: vec![policy("eevdf", 0.0, None), cfs], details, ..Report::default() }.conclusion();
+    assert_eq!(said, "Undecided: cfs may be better or worse than eevdf in p99 wake-up latency (0 ns).");
+}
