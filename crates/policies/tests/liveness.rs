@@ -281,11 +281,14 @@ fn the_bounds_are_near_and_other_rules_break_them() {
     }
 }
 
+/// Longest time in ns, by the number of CPUs and the tick.
+type Bound = fn(f64, f64) -> f64;
+
 /// Policies that may leave a CPU idle beside a task that waits, and for how long, by CPUs and tick in ns: those with a
 /// queue for each CPU, whose idle CPUs look again at their next tick (specs 2.6), or when their domain's interval is
 /// over. That is a millisecond for each CPU, 16 times that where it was set while they were busy, and then a tick each
 /// for the call of the balancer and for its own look (specs/smp.md 1.2). All others never do.
-const IDLING: [(&str, fn(f64, f64) -> f64); 4] = [
+const IDLING: [(&str, Bound); 4] = [
     ("o1", |_, tick| tick),
     ("staircase", |_, tick| tick),
     ("cfs", |cpus, tick| f64::max(cpus * 16e6, tick) + 2.0 * tick),

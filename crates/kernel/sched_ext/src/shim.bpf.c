@@ -152,7 +152,8 @@ static bool is_leaving(__u32 cpu)
 
 /*
  * Ends the policy when one of its CPUs leaves. The kernel does so by itself, but first waits for all who read under
- * RCU, and one of them may be queued there, where nothing is dispatched any more. Any CPU that looks for work finds out.
+ * RCU, and one of them may be queued there, where nothing is dispatched any more. Any CPU that looks for work finds
+ * out.
  */
 static void end_without_cpu(void)
 {
