@@ -49,8 +49,7 @@ impl Attempt {
     pub fn run(&self) -> (Outcome, String) {
         let here = tempfile::tempdir().expect("a scratch folder");
         std::fs::write(here.path().join(&self.file.name), &self.file.bytes).expect("a file");
-        let mut command = Command::new("sh");
-        command.args(["-c", &format!("ulimit -v {MEMORY}; exec \"$0\" \"$@\"")]);
+        let mut command = shell(&format!("ulimit -v {MEMORY}; exec \"$0\" \"$@\""));
         let program = std::env::var_os("GOODNESS_PROGRAM").unwrap_or_else(|| env!("CARGO_BIN_EXE_goodness").into());
         command.arg(program).args(&self.words).current_dir(here.path()).env("NO_COLOR", "1");
         let is_quiet = self.words.iter().any(|it| it == "--quiet");
@@ -65,6 +64,14 @@ impl Attempt {
         let said: String = said.chars().take(600).collect();
         format!("{outcome:?} in {}: goodness {:?}\n{said}\n", folder.display(), self.words)
     }
+}
+
+/// A shell that heeds interrupts, also where this test runs in the background of one: there they are ignored, and a
+/// shell cannot undo that.
+pub fn shell(script: &str) -> Command {
+    let mut command = Command::new("env");
+    command.args(["--default-signal=INT", "sh", "-c", script]);
+    command
 }
 
 /// What a command printed, and when last.

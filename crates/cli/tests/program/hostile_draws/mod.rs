@@ -75,11 +75,7 @@ fn drawn_hostile_commands_end_with_an_answer_or_a_sentence() {
 /// The control: programs that panic, die, say nothing, or go on when interrupted are told.
 #[test]
 fn a_program_that_breaks_the_rules_is_found() {
-    let of = |script: &str| {
-        let mut command = std::process::Command::new("sh");
-        command.args(["-c", script]);
-        attempt::watched(command, Duration::from_secs(3), Duration::from_secs(6)).0
-    };
+    let of = |script: &str| attempt::watched(attempt::shell(script), Duration::from_secs(3), Duration::from_secs(6)).0;
     for (script, outcome) in [
         ("echo fine", Outcome::Answered),
         ("echo 'error: no such file' >&2; exit 2", Outcome::Refused),
