@@ -232,7 +232,7 @@ fn deadline(load: &Load, task: usize) -> f64 {
     load.slice as f64 * 1.1f64.powi(load.nices[task] as i32 + 20)
 }
 
-/// How much of its bound a promise's policy, or another in its place, needs at most in all draws.
+/// The largest part of its bound that a promise's policy, or another in its place, needs in all draws.
 fn needed(promise: &Promise, policy: &str, first: u64, draws: u64) -> (f64, String) {
     let entry = goodness_policies::entry(policy).expect("a listed policy");
     let mut worst = (0.0, String::new());

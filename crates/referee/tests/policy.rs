@@ -29,7 +29,7 @@ struct Script {
     pull: Option<Pull>,
     timer: Option<CpuId>,
     refuses: bool,
-    /// Whether the groups of A and B are throttled.
+    /// True where the group of A, and that of B, is throttled.
     throttled: [Option<bool>; 2],
     calls: Vec<&'static str>,
 }

@@ -70,7 +70,7 @@ pub struct Experiment {
     disk_line: usize,
     /// Lines of the faults' CPUs, or of their headings, from 1.
     fault_lines: Vec<usize>,
-    /// Whether each task is judged; all are if it is empty.
+    /// True for each task that is judged; all are if it is empty.
     judged: Vec<bool>,
 }
 
@@ -275,7 +275,7 @@ impl Reading<'_> {
         })
     }
 
-    /// When the run ends, and from when on it is measured.
+    /// The end of the run, and the time from which on it is measured.
     fn times(&self, table: &Table, plan: &mut Plan) -> Result<(), String> {
         let duration = match table.get("duration") {
             Some(value) => {

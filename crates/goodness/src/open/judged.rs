@@ -48,7 +48,7 @@ pub(super) fn select(
     }
 }
 
-/// Which tasks of simulated work, given by names and ids, `patterns` mean.
+/// The tasks of simulated work, given by names and ids, that `patterns` mean.
 ///
 /// # Errors
 /// A pattern that means no task; the nearest name is named.
