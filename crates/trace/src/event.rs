@@ -121,6 +121,25 @@ pub enum SchedEvent<T = TaskId, W = Option<TaskId>> {
     },
 }
 
+impl SchedEvent {
+    /// The tasks that it names.
+    pub fn tasks(&self) -> impl Iterator<Item = TaskId> + use<> {
+        let named = match *self {
+            SchedEvent::Switch { prev, next, .. } => [prev, next],
+            SchedEvent::Waking(wake) | SchedEvent::Wakeup(wake) | SchedEvent::WakeupNew(wake) => {
+                [Some(wake.task), wake.current]
+            }
+            SchedEvent::Fork { parent, child } => [parent, Some(child)],
+            SchedEvent::Exec { task, .. } | SchedEvent::Exit { task } | SchedEvent::Migrate { task, .. } => {
+                [Some(task), None]
+            }
+            SchedEvent::Call { by, .. } => [by, None],
+            SchedEvent::Lost { .. } => [None, None],
+        };
+        named.into_iter().flatten()
+    }
+}
+
 /// One event of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {

@@ -9,7 +9,7 @@
 //! One enum says what happened, [`SchedEvent`]: in an `EventLine` tasks are named as written, in a [`Record`] by
 //! number. A [`RecordConsumer`] sees one record after the other, in memory that does not grow with the trace. A
 //! [`Recording`] keeps them: 40 bytes an event, at most 90 while it grows. Metrics read it as the events of a run
-//! ([`Recording::observe`]), replay reads the records themselves.
+//! ([`Recording::observe`]), replay reads the records themselves. [`read_pieces`] keeps a piece at a time.
 //!
 //! Real traces are imperfect. What can be repaired is repaired and counted ([`Repairs`]); what cannot be used
 //! is left out and counted; only a trace without any usable part is refused, in one sentence ([`TraceError`]).
@@ -26,6 +26,7 @@ mod format;
 mod formats;
 mod ftrace;
 mod ftrace_write;
+mod kept;
 mod latency;
 mod line;
 mod lines;
@@ -34,6 +35,7 @@ mod lost;
 mod metadata;
 mod observe;
 mod perf_script;
+mod pieces;
 mod place_repairs;
 mod prefix;
 mod prev_state;
@@ -61,7 +63,8 @@ pub use metadata::{
     Attributes, Change, Command, Cpus, Group, Header, Kernel, LostOnCpu, Metadata, Neighbourhood, Steal, Unreadable,
     Window,
 };
-pub use observe::Served;
+pub use observe::{Events, Served};
+pub use pieces::{PIECE, read_pieces, read_sample};
 pub use prev_state::PrevState;
 pub use read::{TraceFacts, read, read_excerpt};
 pub use record_consumer::RecordConsumer;

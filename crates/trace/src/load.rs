@@ -4,8 +4,8 @@ use crate::compress::Input;
 use crate::error::TraceError;
 use crate::event::{Marker, Record};
 use crate::excerpt::Excerpt;
-use crate::place_repairs::place_repairs;
-use crate::read::read_excerpt;
+use crate::kept::Kept;
+use crate::read::{TraceFacts, read_excerpt};
 use crate::record_consumer::RecordConsumer;
 use crate::recording::Recording;
 use crate::tasks::Tasks;
@@ -33,47 +33,38 @@ pub fn load_input(input: Input) -> Result<Recording, TraceError> {
 /// # Errors
 /// See [`read_excerpt`].
 pub fn load_excerpt(input: Input, excerpt: Excerpt) -> Result<Recording, TraceError> {
-    let mut keep = Keep { recording: Recording { name: input.name.clone(), ..Recording::default() }, late: Vec::new() };
-    let info = read_excerpt(input, excerpt, &mut keep)?;
-    let Keep { mut recording, late } = keep;
-    place_repairs(&mut recording.records, late, info.tasks.len());
-    recording.records.shrink_to_fit();
-    recording.metadata = info.metadata;
-    recording.tasks = info.tasks;
-    recording.repairs = info.repairs;
-    recording.warnings = info.warnings;
-    (recording.cut_from, recording.cut_at) = (info.cut_from, info.cut_at);
-    Ok(recording)
+    let name = input.name.clone();
+    let mut keep = Keep::default();
+    let facts = read_excerpt(input, excerpt, &mut keep)?;
+    keep.kept.place(facts.tasks.len());
+    let mut records = keep.kept.records;
+    records.shrink_to_fit();
+    Ok(Recording { records, markers: keep.markers, ..with_facts(name, facts) })
 }
 
-/// Initial capacity, in records.
-const ROOM_MIN: usize = 1024;
+/// A recording called `name` with these facts and without events.
+pub(crate) fn with_facts(name: String, facts: TraceFacts) -> Recording {
+    let TraceFacts { metadata, tasks, repairs, warnings, cut_from, cut_at, .. } = facts;
+    Recording { name, metadata, tasks, repairs, warnings, cut_from, cut_at, ..Recording::default() }
+}
 
-/// Keeps all records. Capacity grows by a quarter, not to the double: while records move, at most 2.25 × 40 = 90 bytes
-/// are held for each.
+/// Keeps all records and markers.
+#[derive(Default)]
 struct Keep {
-    recording: Recording,
-    late: Vec<(u64, Record)>,
+    kept: Kept,
+    markers: Vec<Marker>,
 }
 
 impl RecordConsumer for Keep {
     fn record(&mut self, record: &Record, _: &Tasks) {
-        let records = &mut self.recording.records;
-        if records.len() == records.capacity() {
-            records.reserve_exact((records.len() / 4).max(ROOM_MIN));
-        }
-        records.push(*record);
+        self.kept.push(record);
     }
 
     fn late(&mut self, record: &Record, place: Range<u64>, _: &Tasks) {
-        let records = &self.recording.records;
-        let place = place.start as usize..place.end as usize;
-        let within = records.get(place.clone()).unwrap_or_default();
-        let before = place.start + within.partition_point(|r| r.at <= record.at);
-        self.late.push((before as u64, *record));
+        self.kept.push_late(record, place);
     }
 
     fn marker(&mut self, marker: Marker) {
-        self.recording.markers.push(marker);
+        self.markers.push(marker);
     }
 }

@@ -24,6 +24,19 @@ pub struct Served {
     pub latency: Span,
 }
 
+/// Turns records into the events of a run, one after the other.
+pub struct Events {
+    /// By task.
+    follows: Vec<Follow>,
+}
+
+impl Events {
+    /// Passes the next record to `observer`, with the waker of a wake-up from `waker_of`.
+    pub fn pass(&mut self, record: &Record, waker_of: impl Fn(&Wake) -> Option<TaskId>, observer: &mut impl Observer) {
+        convert(record, &mut self.follows, waker_of, observer);
+    }
+}
+
 impl Recording {
     /// Passes the recording to `observer` as the events of a run, in order of time.
     ///
@@ -51,18 +64,24 @@ impl Recording {
         waker_of: impl Fn(&Wake) -> Option<TaskId>,
         observer: &mut impl Observer,
     ) {
-        let mut follows = vec![Follow::default(); self.tasks.len()];
-        for (task, cpu) in self.running_at_start() {
-            follows[task.index()] = Follow { awake: true, cpu: Some(cpu) };
-            observer.observe(self.start(), &Event::Switch { cpu, prev: None, off: Off::Sleeping, next: Some(task) });
-        }
+        let mut events = self.begin_events(observer);
         for (record, number) in self.records.iter().zip(0..) {
-            convert(record, &mut follows, &waker_of, observer);
+            events.pass(record, &waker_of, observer);
             while let Some((it, rest)) = served.split_first().filter(|(it, _)| it.record == number) {
                 observer.observe(record.at, &Event::Served { task: it.task, latency: it.latency });
                 served = rest;
             }
         }
+    }
+
+    /// Begins to pass records, of this recording or of the one of which it is a sample, to `observer`.
+    pub fn begin_events(&self, observer: &mut impl Observer) -> Events {
+        let mut follows = vec![Follow::default(); self.tasks.len()];
+        for (task, cpu) in self.running_at_start() {
+            follows[task.index()] = Follow { awake: true, cpu: Some(cpu) };
+            observer.observe(self.start(), &Event::Switch { cpu, prev: None, off: Off::Sleeping, next: Some(task) });
+        }
+        Events { follows }
     }
 
     /// Tasks running when the trace began: those that leave a CPU in its first switch, unless they came from another

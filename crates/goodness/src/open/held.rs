@@ -8,7 +8,9 @@ use crate::progress::{Progress, Watch};
 use crate::refusal::{Refusal, See};
 use crate::shipped;
 use goodness_trace::block::{BlockTrace, open_block, read_block};
-use goodness_trace::{Excerpt, Input as Bytes, Recording, TraceError, load_excerpt};
+use goodness_trace::{
+    Excerpt, Input as Bytes, Record, Recording, TraceError, TraceFacts, load_excerpt, read_pieces, read_sample,
+};
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, Read};
@@ -23,8 +25,11 @@ pub(super) fn refusal(why: &TraceError) -> Refusal {
 /// Bytes of a pipe read to recognise a trace. A choice: far more than the readers inspect.
 const HEAD: u64 = 1 << 20;
 
+/// Events of a long recording. A choice: held in memory, they are 350 MB for `why`.
+const LONG: u64 = 5_000_000;
+
 /// A trace that can be read again and again.
-pub(super) struct Held {
+pub(crate) struct Held {
     pub(super) name: String,
     /// Contents of an input that can be read only once: standard input or a pipe.
     bytes: Option<Vec<u8>>,
@@ -37,7 +42,7 @@ impl Held {
     ///
     /// # Errors
     /// There is none of that name, or a pipe that cannot be read.
-    pub(super) fn of(text: &str, watch: &Watch) -> Result<Held, Refusal> {
+    pub(crate) fn of(text: &str, watch: &Watch) -> Result<Held, Refusal> {
         let name = text.to_string();
         if let Some(shipped) = shipped::find(text) {
             return Ok(Held { bytes: Some(shipped.bytes.to_vec()), ..Held::file(name) });
@@ -115,6 +120,44 @@ impl Held {
             io::copy(&mut reading, &mut io::sink()).map_err(cannot)?;
         }
         Ok(found)
+    }
+
+    /// True if `window` of it is a recording so long that it should be read in pieces.
+    pub(crate) fn is_long(&self, window: Excerpt) -> bool {
+        self.bytes.is_none() && memory::events(Path::new(&self.name), window).is_some_and(|events| events > LONG)
+    }
+
+    /// Reads a sample of `window` of the file as a recording of scheduling.
+    ///
+    /// # Errors
+    /// It is none. It was cancelled.
+    pub(crate) fn sample(&self, window: Excerpt, piece: usize, watch: &Watch) -> Result<Recording, Refusal> {
+        self.in_pieces(watch, |input| read_sample(input, window, piece))
+    }
+
+    /// Reads `window` of the file as a recording of scheduling, a piece at a time.
+    ///
+    /// # Errors
+    /// It is none. It was cancelled.
+    pub(crate) fn pieces(
+        &self,
+        window: Excerpt,
+        piece: usize,
+        watch: &Watch,
+        each: impl FnMut(&[Record]),
+    ) -> Result<TraceFacts, Refusal> {
+        self.in_pieces(watch, |input| read_pieces(input, window, piece, each))
+    }
+
+    fn in_pieces<T>(&self, watch: &Watch, read: impl FnOnce(Bytes) -> Result<T, TraceError>) -> Result<T, Refusal> {
+        let cannot = |source| refusal(&TraceError::Open { path: self.name.clone(), source });
+        let seen = Seen::default();
+        let file = File::open(&self.name).map_err(cannot)?;
+        let mut reading = Reading::file(&self.name, file, seen.clone(), watch).map_err(cannot)?;
+        let found = Bytes::reader(&self.name, &mut reading).map_err(cannot).map(read)?;
+        seen.check()?;
+        let _ = watch(Progress::Opened);
+        found.map_err(|why| refusal(&why))
     }
 
     /// Refuses a recording whose events in `window` would need more memory than is free.

@@ -22,7 +22,7 @@ const SAMPLE: u64 = 16 << 20;
 /// # Errors
 /// It needs more.
 pub(super) fn check(path: &Path, window: Excerpt, free: Option<u64>) -> Result<(), Refusal> {
-    let Some((free, events)) = free.and_then(|free| Some((free, estimate(path, window)?))) else { return Ok(()) };
+    let Some((free, events)) = free.and_then(|free| Some((free, events(path, window)?))) else { return Ok(()) };
     let needed = events.saturating_mul(AN_EVENT);
     if needed <= free {
         return Ok(());
@@ -44,7 +44,7 @@ fn gigabytes(bytes: u64) -> String {
 }
 
 /// The number of events in `window` of the recording at `path`, if it is a large file. Its beginning stands for all.
-fn estimate(path: &Path, window: Excerpt) -> Option<u64> {
+pub(super) fn events(path: &Path, window: Excerpt) -> Option<u64> {
     let size = fs::metadata(path).ok().filter(|file| file.is_file() && file.len() >= SMALL)?.len();
     let read = Rc::new(Cell::new(0));
     let file = Counted { file: File::open(path).ok()?, read: Rc::clone(&read) };
@@ -156,11 +156,11 @@ mod tests {
         let text = switches(150_000);
         fs::write(&path, &text).expect("it is written");
         assert!(text.len() as u64 > SAMPLE, "only the beginning is read");
-        let events = estimate(&path, Excerpt::WHOLE).expect("it is large");
-        assert!((148_000..152_000).contains(&events), "{events}");
+        let found = events(&path, Excerpt::WHOLE).expect("it is large");
+        assert!((148_000..152_000).contains(&found), "{found}");
         fs::write(&path, &text[..1_000_000]).expect("it is written");
-        assert_eq!(estimate(&path, Excerpt::WHOLE), None, "it is small");
+        assert_eq!(events(&path, Excerpt::WHOLE), None, "it is small");
         fs::write(&path, vec![b'x'; 5 << 20]).expect("it is written");
-        assert_eq!(estimate(&path, Excerpt::WHOLE), None, "it is no trace");
+        assert_eq!(events(&path, Excerpt::WHOLE), None, "it is no trace");
     }
 }

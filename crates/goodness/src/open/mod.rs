@@ -25,8 +25,9 @@ use goodness_work::models::WORKLOADS;
 use std::path::Path;
 
 pub use files::files_of;
+pub(crate) use held::Held;
 pub(crate) use recording::{at_once, history, subjects};
-pub(crate) use trace::read_recording;
+pub(crate) use trace::of_scheduling;
 
 pub use goodness_replay::block::Events as BlockEvents;
 pub use goodness_replay::{Arrivals, Ends, Others, ReplayOptions};

@@ -49,8 +49,7 @@ pub(super) fn open_recording(text: &str, options: &OpenOptions, watch: &Watch) -
 }
 
 /// Reads `window` of a recording of scheduling.
-pub(crate) fn read_recording(text: &str, window: Excerpt, watch: &Watch) -> Result<Recording, Refusal> {
-    let held = Held::of(text, watch)?;
+pub(crate) fn of_scheduling(held: &Held, window: Excerpt, watch: &Watch) -> Result<Recording, Refusal> {
     held.fits(window)?;
     held.recording(window, watch)?.map_err(|why| refusal(&why))
 }

@@ -10,6 +10,8 @@ use std::collections::VecDeque;
 pub(super) type Seq = u64;
 /// No entry.
 pub(super) const NONE: Seq = u64::MAX;
+/// Entries kept, at most: 200 MB or so. A choice: a latency that spans more is told from here on.
+const KEPT: usize = 1 << 21;
 /// Stands for no task.
 const NOBODY: TaskId = TaskId(u32::MAX);
 
@@ -95,7 +97,9 @@ impl Trail {
     }
 
     fn push(&mut self, entry: Entry) -> Seq {
-        while self.entries.front().is_some_and(|oldest| oldest.at.since(Time::ZERO) + self.keep < Span(entry.at.0)) {
+        let keep = self.keep;
+        let is_old = |oldest: &Entry| oldest.at.since(Time::ZERO) + keep < Span(entry.at.0);
+        while self.entries.len() >= KEPT || self.entries.front().is_some_and(is_old) {
             self.drop_oldest();
         }
         self.entries.push_back(entry);
