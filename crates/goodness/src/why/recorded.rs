@@ -234,4 +234,30 @@ mod tests {
             assert_eq!(Why { notes: expected.notes.clone(), ..found }, expected, "{name}");
         }
     }
+    #[test]
+    fn a_file_that_changes_between_two_readings_is_refused() {
+        let line = |at: u32, pid: u32| {
+            format!(
+                "  t{pid}-{pid} [000] d..2. 1.{at:06}: sched_switch: prev_comm=t{pid} prev_pid={pid} prev_prio=120 \
+                 prev_state=R ==> next_comm=t{next} next_pid={next} next_prio=120\n",
+                next = pid % 2 + 1
+            )
+        };
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("growing.txt");
+        let text: String = (0..100).map(|at| line(at, 1 + at % 2)).collect();
+        fs::write(&path, format!("# tracer: nop\n{text}")).expect("it is written");
+        let question = Question { of: Some(Of::All), ..Question::default() };
+        let name = path.display().to_string();
+        let held = Held::of(&name, &unwatched).expect("a file");
+        let sample = held.sample(Excerpt::WHOLE, 50, &unwatched).expect("a trace");
+        let asked = || {
+            let file = File { held: &held, window: Excerpt::WHOLE, piece: 50, watch: &unwatched };
+            explain(&name, &OpenOptions::default(), &question, (&sample, Some(file)))
+        };
+        assert!(asked().is_ok(), "it is as it was");
+        fs::write(&path, format!("# tracer: nop\n{text}{}", line(500, 7))).expect("it is written");
+        let refused = asked().expect_err("nobody knew of task 7").to_string();
+        assert!(refused.contains("growing.txt changed while it was read"), "{refused}");
+    }
 }

@@ -16,7 +16,7 @@ pub fn headline(why: &Why) -> String {
     let share = figure::percent(Some(main.share));
     let slowest = match why.count {
         1 => format!("only {} spent {share} of its", one_of(&why.of)),
-        100.. if why.tail.count * 100 < why.count + 100 => format!("slowest 1 % of {} spent {share} of their", why.of),
+        100.. if why.tail.count == why.count.div_ceil(100) => format!("slowest 1 % of {} spent {share} of their", why.of),
         _ => format!("slowest {} spent {share} of their", why.of),
     };
     format!("The {slowest} time {}.{}{check}", part(main), rule_in_words(why, main))
@@ -171,6 +171,7 @@ mod tests {
             (1, 1, "The only wait spent 90 % of its time computing: a."),
             (30, 10, "The slowest waits spent 90 % of their time computing: a."),
             (999, 10, "The slowest 1 % of waits spent 90 % of their time computing: a."),
+            (9_999, 10, "The slowest waits spent 90 % of their time computing: a."),
         ] {
             assert_eq!(headline(&why(count, tail)), said);
         }
