@@ -132,28 +132,35 @@ impl Held {
     /// # Errors
     /// It is none. It was cancelled.
     pub(crate) fn sample(&self, window: Excerpt, piece: usize, watch: &Watch) -> Result<Recording, Refusal> {
-        self.in_pieces(watch, |input| read_sample(input, window, piece))
+        self.in_pieces("its tasks", watch, |input| read_sample(input, window, piece))
     }
 
-    /// Reads `window` of the file as a recording of scheduling, a piece at a time.
+    /// Reads `window` of the file as a recording of scheduling, a piece at a time, which the watcher is told that it is
+    /// for `what`.
     ///
     /// # Errors
     /// It is none. It was cancelled.
     pub(crate) fn pieces(
         &self,
-        window: Excerpt,
-        piece: usize,
+        (window, piece): (Excerpt, usize),
+        what: &str,
         watch: &Watch,
         each: impl FnMut(&[Record]),
     ) -> Result<TraceFacts, Refusal> {
-        self.in_pieces(watch, |input| read_pieces(input, window, piece, each))
+        self.in_pieces(what, watch, |input| read_pieces(input, window, piece, each))
     }
 
-    fn in_pieces<T>(&self, watch: &Watch, read: impl FnOnce(Bytes) -> Result<T, TraceError>) -> Result<T, Refusal> {
+    fn in_pieces<T>(
+        &self,
+        what: &str,
+        watch: &Watch,
+        read: impl FnOnce(Bytes) -> Result<T, TraceError>,
+    ) -> Result<T, Refusal> {
         let cannot = |source| refusal(&TraceError::Open { path: self.name.clone(), source });
         let seen = Seen::default();
         let file = File::open(&self.name).map_err(cannot)?;
-        let mut reading = Reading::file(&self.name, file, seen.clone(), watch).map_err(cannot)?;
+        let told = format!("{}, for {what}", self.name);
+        let mut reading = Reading::file(&told, file, seen.clone(), watch).map_err(cannot)?;
         let found = Bytes::reader(&self.name, &mut reading).map_err(cannot).map(read)?;
         seen.check()?;
         let _ = watch(Progress::Opened);

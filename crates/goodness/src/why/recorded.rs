@@ -143,7 +143,7 @@ impl Told<'_> {
     fn longest(&self, of: Of, question: &Question) -> Result<Lateness, Refusal> {
         let longest = Longest::new(self.history.cpus, Time::ZERO, &self.subjects(), of);
         let mut longest = longest.under_way_at(question.at);
-        self.observe(&mut longest)?;
+        self.observe("what is late", &mut longest)?;
         Ok(longest.finish(self.recording.end()))
     }
 
@@ -153,13 +153,13 @@ impl Told<'_> {
             account.add(it);
         };
         let mut blame = Blame::new(self.history.cpus, &self.subjects(), wanted, take);
-        self.observe(&mut blame)?;
+        self.observe("the causes", &mut blame)?;
         blame.finish();
         Ok(())
     }
 
-    /// Passes all events to `observer`.
-    fn observe(&self, observer: &mut impl Observer) -> Result<(), Refusal> {
+    /// Passes all events to `observer`; a file is read for `what`.
+    fn observe(&self, what: &str, observer: &mut impl Observer) -> Result<(), Refusal> {
         let Some(file) = self.file else {
             self.recording.observe_woken(&self.served, |wake| self.waker(wake), observer);
             return Ok(());
@@ -174,7 +174,7 @@ impl Told<'_> {
                 }
             }
         };
-        file.held.pieces(file.window, file.piece, file.watch, each)?;
+        file.held.pieces((file.window, file.piece), what, file.watch, each)?;
         if is_another {
             let what = format!("{} changed while it was read", self.recording.name);
             return Err(Refusal::usage(what).remedy("ask again when its recording is complete"));

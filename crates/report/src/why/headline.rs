@@ -16,7 +16,9 @@ pub fn headline(why: &Why) -> String {
     let share = figure::percent(Some(main.share));
     let slowest = match why.count {
         1 => format!("only {} spent {share} of its", one_of(&why.of)),
-        100.. if why.tail.count == why.count.div_ceil(100) => format!("slowest 1 % of {} spent {share} of their", why.of),
+        100.. if why.tail.count == why.count.div_ceil(100) => {
+            format!("slowest 1 % of {} spent {share} of their", why.of)
+        }
         _ => format!("slowest {} spent {share} of their", why.of),
     };
     format!("The {slowest} time {}.{}{check}", part(main), rule_in_words(why, main))
