@@ -71,7 +71,8 @@ impl<F: FnMut(&[Record])> Pieces<F> {
         let until = self.kept.records.len() - open;
         let mut placed = self.kept.clone();
         placed.place(tasks);
-        (self.each)(&placed.records[self.kept.before(self.passed)..self.kept.before(until)]);
+        let from = if self.passed == 0 { 0 } else { self.kept.before(self.passed) };
+        (self.each)(&placed.records[from..self.kept.before(until)]);
         let forgotten = until.saturating_sub(open);
         self.kept.forget(forgotten);
         self.passed = until - forgotten;

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Monotone, about, assert_consistent, fork, load, switch, waking};
-use goodness_trace::Recording;
+use goodness_trace::{Excerpt, Input, Record, Recording, read_pieces};
 use proptest::prelude::*;
 
 fn holds(trace: &Recording, bytes: usize) {
@@ -27,6 +27,14 @@ fn any_trace() -> impl Strategy<Value = String> {
     prop::collection::vec(line, 1..60).prop_map(|lines| format!("# tracer: nop\n{}\n", lines.join("\n")))
 }
 
+/// All records of `text`, read in pieces of `piece` events.
+fn in_pieces(text: &str, piece: usize) -> Vec<Record> {
+    let input = Input::bytes("t.txt", text.as_bytes()).expect("memory");
+    let mut all = Vec::new();
+    read_pieces(input, Excerpt::WHOLE, piece, |records| all.extend_from_slice(records)).expect("a trace");
+    all
+}
+
 proptest! {
     #[test]
     fn random_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
@@ -39,6 +47,17 @@ proptest! {
     fn inconsistent_traces_become_ordered_events(text in any_trace()) {
         if let Ok(trace) = load(text.as_bytes()) {
             holds(&trace, text.len());
+        }
+    }
+
+    /// Pieces far too small for the repairs lose some of them, but keep the order.
+    #[test]
+    fn inconsistent_traces_in_pieces_become_ordered_events(text in any_trace(), piece in 0usize..100) {
+        if let Ok(trace) = load(text.as_bytes()) {
+            let records = in_pieces(&text, piece);
+            prop_assert!(records.is_sorted_by_key(|r| r.at), "records out of order");
+            prop_assert!(records.len() <= trace.records.len());
+            prop_assert_eq!(in_pieces(&text, 10_000), trace.records);
         }
     }
 
