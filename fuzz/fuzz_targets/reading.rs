@@ -44,7 +44,8 @@ fn read_in_pieces(text: &[u8], recording: &Recording) {
     for (piece, is_whole) in [(10, false), (1 << 20, true)] {
         let mut all = Vec::new();
         let input = Input::bytes("fuzz", text).expect("it was read before");
-        read_pieces(input, Excerpt::WHOLE, piece, |records| all.extend_from_slice(records)).expect("it was read before");
+        read_pieces(input, Excerpt::WHOLE, piece, |records| all.extend_from_slice(records))
+            .expect("it was read before");
         assert!(all.is_sorted_by_key(|r| r.at), "records of pieces out of order");
         assert!(!is_whole || all == recording.records, "a piece that holds all differs");
     }
