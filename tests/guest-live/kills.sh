@@ -55,10 +55,14 @@ struck() {
     is_off && early=$((early + 1))
     struck_at=$(now)
     strike "$who"
-    comes 30 is_off || return 1
+    comes 30 is_off || { echo "still $(cat /sys/kernel/sched_ext/state) after 3 s"; return 1; }
     echo "$struck_at $(now)" | awk '{ print $2 - $1 }' >> /tmp/took
     # What was killed while it loaded has no tasks yet.
-    [ ! -s /tmp/pids ] || all_move
+    [ ! -s /tmp/pids ] || all_move || {
+        echo "hogs and laps stood still for half a second: before and after: $(cat /tmp/moves)"
+        all_move && echo "they go on now: $(cat /tmp/moves)"
+        return 1
+    }
 }
 
 cleared() {
