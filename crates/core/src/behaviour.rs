@@ -54,7 +54,9 @@ pub enum Step {
     Interrupt(Channel),
     /// Take a lock; waits as its [`LockKind`](crate::LockKind) does.
     Lock(LockId),
-    /// Release a lock, which the task must hold.
+    /// Take a lock whose kind [is shareable](crate::LockKind::is_shareable) together with others.
+    LockShared(LockId),
+    /// Release a lock, which the task must hold, alone or with others.
     Unlock(LockId),
     /// Release the lock and wait on the channel in one step; take the lock again when woken.
     WaitUnlocked(Channel, LockId),

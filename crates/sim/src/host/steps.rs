@@ -131,6 +131,7 @@ impl Host<'_> {
             Step::Interrupt(channel) => self.post(task, channel, None, false),
             Step::WakeAll(channel) => self.post_all(task, channel),
             Step::Lock(lock) => self.lock(cpu, task, lock, false),
+            Step::LockShared(lock) => self.lock_shared(cpu, task, lock),
             Step::Unlock(lock) => self.unlock(task, lock),
             Step::WaitUnlocked(channel, lock) => self.wait_unlocked(cpu, task, channel, lock),
             Step::Yield => {
