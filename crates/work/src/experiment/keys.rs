@@ -250,6 +250,13 @@ pub(super) const STEPS: &[Key] = &[
         r#"wake = "ready""#,
     ),
     key("lock", "text", "none", "takes a lock; [[lock]] describes kinds other than mutex", r#"lock = "buffers""#),
+    key(
+        "lock_shared",
+        "text",
+        "none",
+        "takes a lock of kind rwsem together with other readers",
+        r#"lock_shared = "mmap""#,
+    ),
     key("unlock", "text", "none", "releases a lock", r#"unlock = "buffers""#),
     key("yield", "true", "none", "gives the CPU to its equals", "yield = true"),
     key("exec", "true", "none", "replaces its program: cfs and eevdf then choose a CPU anew", "exec = true"),
@@ -368,7 +375,7 @@ pub(super) const LOCK: &[Key] = &[
     key("name", "text", "required", "name of the lock in steps", r#"name = "n""#),
     key(
         "kind",
-        "mutex, adaptive, pi, fifo, kernel, spin or s_lock",
+        "mutex, adaptive, pi, fifo, kernel, rwsem, spin or s_lock",
         r#""mutex""#,
         "who has it next, and how tasks wait",
         r#"kind = "pi""#,
