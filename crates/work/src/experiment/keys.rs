@@ -258,6 +258,13 @@ pub(super) const STEPS: &[Key] = &[
         r#"lock_shared = "mmap""#,
     ),
     key("unlock", "text", "none", "releases a lock", r#"unlock = "buffers""#),
+    key(
+        "critical",
+        "begin or end",
+        "none",
+        "begins or ends a critical section in user mode, for which a slice may be extended",
+        r#"critical = "begin""#,
+    ),
     key("yield", "true", "none", "gives the CPU to its equals", "yield = true"),
     key("exec", "true", "none", "replaces its program: cfs and eevdf then choose a CPU anew", "exec = true"),
     key("exit", "true", "none", "ends the task", "exit = true"),
