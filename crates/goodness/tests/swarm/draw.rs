@@ -261,6 +261,10 @@ fn step(rng: &mut Rng, groups: u64, has_disk: bool) -> String {
             "{{ lock = \"l0\" }}, {{ {take} = \"{name}\" }}, {{ compute = \"{short}\" }}, {{ sleep = \"{short}\" }}, \
              {{ unlock = \"{name}\" }}, {{ unlock = \"l0\" }}"
         ),
+        6 | 7 if lock == 0 => format!(
+            "{{ critical = \"begin\" }}, {{ lock = \"l0\" }}, {{ compute = \"{short}\" }}, {{ unlock = \"l0\" }}, \
+             {{ critical = \"end\" }}"
+        ),
         6 | 7 => format!("{{ {take} = \"{name}\" }}, {{ compute = \"{short}\" }}, {{ unlock = \"{name}\" }}"),
         // Each wait has its wake, before it.
         8 => "{ wake = \"door\" }, { wait = \"door\" }".into(),
