@@ -31,7 +31,7 @@ impl Behaviour for Drawn {
 
 const CHANNELS: u64 = 4;
 /// Kinds of the locks; two of those that boost. Pure spinning is left out, as it lasts for ever where nothing preempts.
-const LOCKS: [LockKind; 7] = [
+const LOCKS: [LockKind; 8] = [
     LockKind::Normal,
     LockKind::Adaptive,
     LockKind::Pi,
@@ -39,6 +39,7 @@ const LOCKS: [LockKind; 7] = [
     LockKind::Fifo,
     LockKind::Kernel,
     LockKind::SLock,
+    LockKind::Rwsem,
 ];
 const CLASSES: [Class; 5] = [Class::Normal, Class::Batch, Class::Idle, Class::Fifo, Class::RoundRobin];
 
@@ -59,6 +60,9 @@ fn draw_steps(rng: &mut Rng, cpus: u64) -> Vec<Step> {
             9 => steps.push(Step::Yield),
             10 => steps.extend([Step::Wake(channel), Step::Compute(short)]),
             11 => steps.push(Step::Wait(channel)),
+            12 if LOCKS[lock.0 as usize].is_shareable() && short.0 % 3 > 0 => {
+                steps.extend([Step::LockShared(lock), Step::Compute(short), Step::Unlock(lock)]);
+            }
             12 if rng.below(3) > 0 => steps.extend([Step::Lock(lock), Step::Compute(short), Step::Unlock(lock)]),
             // Both pass priorities on, in a chain; always in this order, so that nobody waits in a circle.
             12 => steps.extend([

@@ -54,10 +54,18 @@ pub enum Step {
     Interrupt(Channel),
     /// Take a lock; waits as its [`LockKind`](crate::LockKind) does.
     Lock(LockId),
-    /// Release a lock, which the task must hold.
+    /// Take a lock whose kind [is shareable](crate::LockKind::is_shareable) together with others.
+    LockShared(LockId),
+    /// Release a lock, which the task must hold, alone or with others.
     Unlock(LockId),
     /// Release the lock and wait on the channel in one step; take the lock again when woken.
     WaitUnlocked(Channel, LockId),
+    /// Begin a critical section in user mode: where the policy's kernel has slice extensions
+    /// ([`CpuPolicy::slice_extension`](crate::CpuPolicy::slice_extension)), the first request to reschedule that an
+    /// interrupt makes waits for its end, for that time at most.
+    BeginCritical,
+    /// End the critical section; a request that waited takes effect.
+    EndCritical,
     /// Call `sched_yield`.
     Yield,
     /// Create a task of the workload's list.

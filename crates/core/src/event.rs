@@ -252,7 +252,7 @@ pub enum Event {
         task: TaskId,
         /// The lock.
         lock: LockId,
-        /// Its owner.
+        /// Its owner; of several that share it, the one that has done so for longest.
         holder: TaskId,
     },
 }

@@ -21,6 +21,9 @@ pub enum LockKind {
     Fifo,
     /// The kernel's mutex: waiters spin while the owner runs, else sleep; who lost one race gets it next.
     Kernel,
+    /// The kernel's read-write semaphore: shared by readers or owned by a writer. Who waited for more than a jiffy of
+    /// 4 ms, and came too late again, gets it next.
+    Rwsem,
     /// Spin lock of user space: waiters use CPU time until it is free.
     Spin,
     /// PostgreSQL's `s_lock`: waiters spin for a while, then sleep for longer and longer times. Nobody wakes them.
@@ -29,12 +32,13 @@ pub enum LockKind {
 
 impl LockKind {
     /// All kinds.
-    pub const ALL: [LockKind; 7] = [
+    pub const ALL: [LockKind; 8] = [
         LockKind::Normal,
         LockKind::Adaptive,
         LockKind::Pi,
         LockKind::Fifo,
         LockKind::Kernel,
+        LockKind::Rwsem,
         LockKind::Spin,
         LockKind::SLock,
     ];
@@ -48,6 +52,7 @@ impl LockKind {
             LockKind::Pi => "pi",
             LockKind::Fifo => "fifo",
             LockKind::Kernel => "kernel",
+            LockKind::Rwsem => "rwsem",
             LockKind::Spin => "spin",
             LockKind::SLock => "s_lock",
         }
@@ -69,6 +74,18 @@ impl LockKind {
     #[must_use]
     pub const fn passes_on(self) -> bool {
         matches!(self, LockKind::Pi | LockKind::Fifo)
+    }
+
+    /// True if several tasks may own it together.
+    #[must_use]
+    pub const fn is_shareable(self) -> bool {
+        matches!(self, LockKind::Rwsem)
+    }
+
+    /// True for locks of the kernel, whose first sleeper keeps its place until it owns the lock.
+    #[must_use]
+    pub const fn is_of_kernel(self) -> bool {
+        matches!(self, LockKind::Kernel | LockKind::Rwsem)
     }
 }
 

@@ -118,6 +118,12 @@ pub trait CpuPolicy {
         Preemption::Full
     }
 
+    /// Longest time for which a critical section keeps the CPU after a request to reschedule; zero if it never does.
+    /// Simulating hosts apply it.
+    fn slice_extension(&self) -> Span {
+        Span::ZERO
+    }
+
     /// True if a request to reschedule `cpu` waits for its tick, as [`Preemption::Lazy`] has it.
     fn waits_for_tick(&self, cpu: CpuId) -> bool {
         let _ = cpu;

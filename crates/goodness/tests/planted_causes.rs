@@ -190,6 +190,19 @@ fn a_lock_holder(rng: &mut Rng) -> Planted {
     locking("eevdf", (head, task("holder", "", &program)), "", "holder")
 }
 
+/// The victim is the only writer, and of its two readers the other one has the lock for a short time.
+fn a_reader_of_a_lock(rng: &mut Rng) -> Planted {
+    let hold = about(rng, 5_000);
+    let reads = |hold: &str| {
+        format!(
+            "{{ lock_shared = \"table\" }}, {{ compute = \"{hold}\" }}, {{ unlock = \"table\" }}, {{ sleep = \"2ms\" }}"
+        )
+    };
+    let readers = task("glance", "", &reads("40us")) + &task("holder", "", &reads(&hold));
+    let head = "machine = { cpus = 3, hz = 250 }\n\n[[lock]]\nname = \"table\"\nkind = \"rwsem\"\n".to_string();
+    locking("eevdf", (head, readers), "", "holder")
+}
+
 fn a_preempted_lock_holder(rng: &mut Rng) -> Planted {
     let middle = bursts(rng, "middle", "class = \"fifo\"\nrt_priority = 50", (6_000, 5_000));
     let holder = task(
@@ -306,6 +319,7 @@ const KINDS: [Kind; 23] = [
     ("a quota", a_quota),
     ("an affinity beside an idle CPU", an_affinity),
     ("the holder of a lock", a_lock_holder),
+    ("a reader of a lock", a_reader_of_a_lock),
     ("who preempts the holder of a lock", a_preempted_lock_holder),
     ("who delays the waker", a_late_waker),
     ("its own work", its_own_work),

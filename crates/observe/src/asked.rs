@@ -233,6 +233,10 @@ impl<A: Asker + 'static> CpuPolicy for Asked<A> {
         self.policy.preemption()
     }
 
+    fn slice_extension(&self) -> Span {
+        self.policy.slice_extension()
+    }
+
     fn waits_for_tick(&self, cpu: CpuId) -> bool {
         self.policy.waits_for_tick(cpu)
     }

@@ -20,11 +20,9 @@ mod settings;
 mod why;
 
 use crate::parts::ahead;
-use crate::parts::fair::weight::Weight;
-use crate::parts::fair::order::{
-    Arrival, Departure, EntityId, Order, PerEntity, QueueId, Traits, Version,
-};
 use crate::parts::fair::Stack;
+use crate::parts::fair::order::{Arrival, Departure, EntityId, Order, PerEntity, QueueId, Traits, Version};
+use crate::parts::fair::weight::Weight;
 use goodness_core::{About, Class, Context, Effort, Machine, Needs, Preemption, Reason, Span, Standing, TaskId};
 use goodness_queues::Nodes;
 use queue::{Entity, Queue};
@@ -530,6 +528,10 @@ impl Order for VirtualDeadlines {
 
     fn preemption(&self) -> Preemption {
         self.rules.preemption
+    }
+
+    fn slice_extension(&self) -> Span {
+        self.rules.slice_extension
     }
 
     fn version(&self) -> Version {

@@ -222,6 +222,10 @@ impl CpuPolicy for Planted {
         self.policy.preemption()
     }
 
+    fn slice_extension(&self) -> Span {
+        self.policy.slice_extension()
+    }
+
     fn waits_for_tick(&self, cpu: CpuId) -> bool {
         self.policy.waits_for_tick(cpu)
     }

@@ -133,3 +133,68 @@ fn older_kernels_have_no_lazy_model() {
     };
     assert_eq!((model("6.12"), model("6.15")), (Preemption::Full, Preemption::Lazy));
 }
+
+/// When a task that wakes at 1.001 ms has the CPU of another one, which goes on with `steps` at 1 ms, and when that one
+/// is through them.
+fn beside_a_section(setting: &str, steps: &[Step], class: Class) -> (Span, Span) {
+    let mut steps = [&[Step::Compute(MS(1))], steps, &[Step::Served(Time::ZERO), Step::Compute(MS(1))]].concat();
+    steps.reverse();
+    let next = move |_: &mut StepContext| steps.pop().unwrap_or(Step::Exit);
+    let runner = TaskSpec { behaviour: Box::new(next), ..cycle(0, &[]) };
+    let mut step = 0;
+    let next = move |_: &mut StepContext| {
+        step += 1;
+        [Step::SleepUntil(Time(1_001_000)), Step::Compute(US(10)), Step::Exit][step - 1].clone()
+    };
+    let mut woken = TaskSpec { behaviour: Box::new(next), ..cycle(0, &[]) };
+    (woken.task.class, woken.task.rt_priority) = (class, if class.is_realtime() { 50 } else { 0 });
+    (woken.task.nice, woken.task.slice) = (Nice::new(-20).unwrap(), Some(US(100)));
+    let (machine, mut events) = (Machine::flat(1, 250).unwrap(), Vec::new());
+    let words = setting.split(',').filter_map(|it| it.split_once('='));
+    let typed: Vec<_> = words.map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    let made = (entry("eevdf").unwrap().make)(&machine, &typed, Seed(1)).unwrap();
+    let work = Workload { tasks: vec![woken, runner], ..Workload::default() };
+    simulate_with(&machine, made, work, None, &mut events, Options::default()).unwrap();
+    let first = |of: &dyn Fn(&Event) -> bool| {
+        let found = events.iter().find(|(at, event)| at.0 > 0 && of(event)).expect("it is reported");
+        found.0.since(Time(1_000_000))
+    };
+    let runs = first(&|event| matches!(event, Event::Switch { next: Some(TaskId(0)), .. }));
+    (runs, first(&|event| matches!(event, Event::Served { .. })))
+}
+
+fn section(length: u64) -> [Step; 3] {
+    [Step::BeginCritical, Step::Compute(US(length)), Step::EndCritical]
+}
+
+/// T-PRE-4. The request comes 1 µs after the begin of the section, and the woken task runs for 10 µs.
+#[test]
+fn a_critical_section_completes_within_the_extension_or_is_cut_at_its_end() {
+    let on = "kernel=7.2,slice_extension=5us";
+    for class in [Class::Normal, Class::Fifo] {
+        for preempt in ["none", "voluntary", "full", "lazy"] {
+            let of = |length| beside_a_section(&format!("{on},preempt={preempt}"), &section(length), class);
+            assert_eq!(of(3), (US(3), US(13)), "it completes; the yield comes 2 us after the request");
+            assert_eq!(of(20).0, US(6), "it is cut after 5 us");
+            assert_eq!(of(20).1, US(30), "the rest comes later");
+        }
+    }
+    for off in ["kernel=7.2", "kernel=6.18,slice_extension=5us"] {
+        assert_eq!(beside_a_section(off, &section(3), Class::Normal), (US(1), US(13)), "{off}");
+    }
+    assert_eq!(beside_a_section(on, &[Step::Compute(US(20))], Class::Normal).0, US(1), "no section");
+    let longer = "kernel=7.2,slice_extension=50us";
+    assert_eq!(beside_a_section(longer, &section(20), Class::Normal).0, US(20), "with 50 us it completes");
+}
+
+#[test]
+fn a_system_call_ends_the_extension_before_it_begins() {
+    let on = |preempt: &str| format!("kernel=7.2,slice_extension=5us,preempt={preempt}");
+    let call = [Step::BeginCritical, Step::Compute(US(2)), Step::Kernel(US(100)), Step::EndCritical];
+    for preempt in ["none", "full", "lazy"] {
+        assert_eq!(beside_a_section(&on(preempt), &call, Class::Normal), (US(2), US(112)), "{preempt}");
+    }
+    // In the kernel nothing is extended, and what waits there does not wait for the section.
+    let inside = [Step::BeginCritical, Step::Kernel(US(20)), Step::Compute(US(4)), Step::EndCritical];
+    assert_eq!(beside_a_section(&on("full"), &inside, Class::Normal).0, US(1));
+}

@@ -5,38 +5,14 @@ mod lab;
 use goodness_core::*;
 use goodness_policies::{cfs::Cfs, eevdf::Eevdf, fifo::Fifo, nt4::Nt4, o1::O1};
 use goodness_sim::{Blame, Options, Outcome, simulate};
-use lab::{MS, programme, task};
+use lab::{Events, MS, US, cycle, on, programme, realtime, served, spun, task, two_cpus};
 
 const L: LockId = LockId(0);
-const US: fn(u64) -> Span = Span::from_us;
-
-/// A task that repeats `steps` for ever.
-fn cycle(steps: &[Step]) -> TaskSpec {
-    let (steps, mut at) = (steps.to_vec(), 0);
-    let next = move |_: &mut StepContext| {
-        at += 1;
-        steps[(at - 1) % steps.len()].clone()
-    };
-    TaskSpec { behaviour: Box::new(next), ..task(&[]) }
-}
-
-fn on(cpu: u32, mut spec: TaskSpec) -> TaskSpec {
-    spec.task.affinity = CpuSet::of(&[CpuId(cpu)]);
-    spec.task.first_cpu = CpuId(cpu);
-    spec
-}
-
-fn realtime(priority: u8, mut spec: TaskSpec) -> TaskSpec {
-    (spec.task.class, spec.task.rt_priority) = (Class::Fifo, priority);
-    spec
-}
 
 fn work(kind: LockKind, tasks: Vec<TaskSpec>, horizon: Span) -> Workload {
     let channels = vec![ChannelKind::Semaphore; 2];
     Workload { tasks, channels, locks: vec![kind; 2], horizon: Some(Time::ZERO + horizon), ..Workload::default() }
 }
-
-type Events = Vec<(Time, Event)>;
 
 fn run<P: Registered>(machine: &Machine, work: Workload) -> (Events, Outcome) {
     let mut events = Events::new();
@@ -44,29 +20,8 @@ fn run<P: Registered>(machine: &Machine, work: Workload) -> (Events, Outcome) {
     (events, outcome.expect("the run is sound"))
 }
 
-/// Two CPUs whose wake-ups reach the other CPU after 50 µs.
-fn two_cpus() -> Machine {
-    let mut machine = Machine::flat(2, 250).unwrap();
-    machine.costs.interrupt = US(50);
-    machine
-}
-
-/// Times at which `task` was served.
-fn served(events: &Events, task: u32) -> Vec<Time> {
-    let of = |event: &Event| matches!(event, Event::Served { task: t, .. } if t.0 == task);
-    events.iter().filter(|(_, event)| of(event)).map(|(at, _)| *at).collect()
-}
-
 fn switches(events: &Events) -> usize {
     events.iter().filter(|(_, event)| matches!(event, Event::Switch { prev: Some(_), next: Some(_), .. })).count()
-}
-
-fn spun(events: &Events) -> Span {
-    let of = |event: &Event| match event {
-        Event::Overhead { kind: Overhead::Spin, span, .. } => span.0,
-        _ => 0,
-    };
-    Span(events.iter().map(|(_, event)| of(event)).sum())
 }
 
 /// Two threads of one CPU that do nothing but hold a lock for 200 µs, a thousand times in all. Ticks come every 4 ms,

@@ -500,7 +500,13 @@ impl Reading<'_> {
             "wait" => Op::Do(Step::Wait(self.channel(verb, value, plan, places)?)),
             "wake" => Op::Do(Step::Wake(self.channel(verb, value, plan, places)?)),
             "lock" => Op::Do(Step::Lock(self.lock(verb, value, plan, places)?)),
+            "lock_shared" => Op::Do(Step::LockShared(self.shareable(verb, value, plan, places)?)),
             "unlock" => Op::Do(Step::Unlock(self.lock(verb, value, plan, places)?)),
+            "critical" => Op::Do(match self.text(verb, value)? {
+                "begin" => Step::BeginCritical,
+                "end" => Step::EndCritical,
+                other => return Err(self.wrong_value(verb, other, "write critical = \"begin\" or \"end\"")),
+            }),
             "nice" => Op::Do(Step::SetNice(Nice::new(self.integer(verb, value, -20, 19)?).unwrap_or_default())),
             "group" => Op::Do(Step::SetGroup(self.group(verb, value, &plan.groups)?)),
             "ask" => Op::Ask(self.mailbox(verb, value, plan, places)?),

@@ -39,7 +39,7 @@ pub(super) fn apply(
         // A task that waits on a condition has the lock again when it goes on.
         let mut held = 0_u32;
         wrap(spec, move |step| match step {
-            Step::Lock(lock) if is_meant(lock) => {
+            Step::Lock(lock) | Step::LockShared(lock) if is_meant(lock) => {
                 held += 1;
                 step
             }

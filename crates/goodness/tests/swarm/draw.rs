@@ -23,6 +23,8 @@ const CLASSES: &[&str] = &["normal", "normal", "normal", "batch", "idle", "iso",
 const ALL_CLASSES: &[&str] = &["normal", "normal", "batch", "idle", "iso", "deadline", "fifo", "rr"];
 /// Pure spinning is left out: under a policy that does not preempt, it lasts for ever.
 const LOCKS: [&str; 6] = ["mutex", "adaptive", "pi", "fifo", "kernel", "s_lock"];
+/// Name and kind of a lock that replaces most of the kernel's mutexes, for writers and for readers.
+const SHARED: (&str, &str) = ("shared", "rwsem");
 const DEVICES: [&str; 6] = ["null", "null:latency=2ms", "nvme", "ssd", "cheetah-9lp", "sata-7200-4tb"];
 const HZ: [u64; 5] = [24, 100, 250, 1000, 1024];
 const CPUS: [u64; 8] = [1, 1, 2, 3, 4, 6, 8, 16];
@@ -117,6 +119,7 @@ fn experiment(rng: &mut Rng, classes: &[&str], has_disk: bool) -> String {
     for (number, kind) in LOCKS.iter().enumerate() {
         let _ = writeln!(text, "\n[[lock]]\nname = \"l{number}\"\nkind = \"{kind}\"");
     }
+    let _ = writeln!(text, "\n[[lock]]\nname = \"{}\"\nkind = \"{}\"", SHARED.0, SHARED.1);
     if has_disk {
         let device = one(rng, &DEVICES);
         let _ = writeln!(text, "\n[[disk]]\nname = \"sda\"\ndevice = \"{device}\"");
@@ -239,6 +242,13 @@ fn attributes(rng: &mut Rng, classes: &[&str], groups: u64, cpus: u64) -> String
 fn step(rng: &mut Rng, groups: u64, has_disk: bool) -> String {
     let short = time(rng, 1, 500);
     let lock = rng.below(LOCKS.len() as u64);
+    // The draws of other kinds stay as they are.
+    let (take, name) = match short.bytes().map(u32::from).sum::<u32>() % 3 {
+        share if LOCKS[lock as usize] == "kernel" && share > 0 => {
+            (["lock", "lock_shared"][share as usize - 1], SHARED.0.into())
+        }
+        _ => ("lock", format!("l{lock}")),
+    };
     match rng.below(13) {
         0 => format!("{{ compute = \"{}\" }}", time(rng, 1, 40_000)),
         1 => format!("{{ kernel = \"{short}\" }}"),
@@ -248,10 +258,14 @@ fn step(rng: &mut Rng, groups: u64, has_disk: bool) -> String {
         5 => format!("{{ nice = {} }}", rng.within(0, 39) as i64 - 20),
         // Two locks are taken in the order of their numbers, so that nobody waits in a circle.
         6 if lock > 0 => format!(
-            "{{ lock = \"l0\" }}, {{ lock = \"l{lock}\" }}, {{ compute = \"{short}\" }}, {{ sleep = \"{short}\" }}, \
-             {{ unlock = \"l{lock}\" }}, {{ unlock = \"l0\" }}"
+            "{{ lock = \"l0\" }}, {{ {take} = \"{name}\" }}, {{ compute = \"{short}\" }}, {{ sleep = \"{short}\" }}, \
+             {{ unlock = \"{name}\" }}, {{ unlock = \"l0\" }}"
         ),
-        6 | 7 => format!("{{ lock = \"l{lock}\" }}, {{ compute = \"{short}\" }}, {{ unlock = \"l{lock}\" }}"),
+        6 | 7 if lock == 0 => format!(
+            "{{ critical = \"begin\" }}, {{ lock = \"l0\" }}, {{ compute = \"{short}\" }}, {{ unlock = \"l0\" }}, \
+             {{ critical = \"end\" }}"
+        ),
+        6 | 7 => format!("{{ {take} = \"{name}\" }}, {{ compute = \"{short}\" }}, {{ unlock = \"{name}\" }}"),
         // Each wait has its wake, before it.
         8 => "{ wake = \"door\" }, { wait = \"door\" }".into(),
         9 => format!("{{ begin = true }}, {{ compute = \"{short}\" }}, {{ served = true }}"),

@@ -35,6 +35,8 @@ pub(super) struct Rules {
     pub tick: u64,
     /// A wake-up on another CPU preempts at the tick.
     pub preemption: Preemption,
+    /// Longest extension of a slice for a critical section.
+    pub slice_extension: Span,
     /// Rules of balancing.
     pub version: Version,
 }
@@ -69,6 +71,7 @@ impl Rules {
                 Preemption::Lazy if settings.kernel < Kernel::V6_15 => Preemption::Full,
                 model => model,
             },
+            slice_extension: if settings.kernel >= Kernel::V7_2 { settings.slice_extension } else { Span::ZERO },
             version: match settings.kernel {
                 Kernel::V6_6 => Version::V6_6,
                 Kernel::V6_12_0 | Kernel::V6_12 => Version::V6_12,
@@ -79,4 +82,3 @@ impl Rules {
         }
     }
 }
-

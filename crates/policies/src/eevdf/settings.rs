@@ -43,5 +43,8 @@ goodness_core::tunables! {
         hrtick: Option<bool> = None;
         /// Make a yield give up the whole slice, instead of only delaying the deadline.
         yield_forfeits: Option<bool> = None;
+        /// Time for which a critical section keeps its CPU after a request to reschedule (`7.2`); 0 for none, and 5 to
+        /// 50 µs in a kernel.
+        slice_extension: Span = Span::ZERO, in Span::ZERO => Span::from_us(50);
     }
 }

@@ -47,13 +47,15 @@ impl VerbDriver {
     }
 
     fn pick(&mut self) -> u32 {
-        self.call(|order, cx| loop {
-            let entity = order.elect(cx, QUEUE).unwrap();
-            if !order.is_delayed(entity) {
-                order.switch_to(cx, QUEUE, entity);
-                return entity.0;
+        self.call(|order, cx| {
+            loop {
+                let entity = order.elect(cx, QUEUE).unwrap();
+                if !order.is_delayed(entity) {
+                    order.switch_to(cx, QUEUE, entity);
+                    return entity.0;
+                }
+                order.dequeue(cx, QUEUE, entity, Departure::Gone);
             }
-            order.dequeue(cx, QUEUE, entity, Departure::Gone);
         })
     }
 

@@ -508,6 +508,10 @@ impl<O: Order> CpuPolicy for Stack<O> {
         self.order.order().preemption()
     }
 
+    fn slice_extension(&self) -> Span {
+        self.order.order().slice_extension()
+    }
+
     fn waits_for_tick(&self, cpu: CpuId) -> bool {
         self.cpus[cpu.index()].resched_at_tick
     }

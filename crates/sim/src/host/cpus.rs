@@ -1,7 +1,7 @@
 //! Execution: the task running on each CPU, and its interruptions.
 
 use super::Host;
-use super::tasks::TaskRun;
+use super::tasks::{Section, TaskRun};
 use crate::calendar::{Entry, class};
 use goodness_core::{
     CpuId, Enqueue, Event, Idle, Off, Overhead, Pick, Preemption, Pull, Span, State, Step, Stop, TaskId, Time,
@@ -146,6 +146,7 @@ impl Host<'_> {
                 _ if self.cpus[cpu.index()].stolen > self.now() => self.reschedule_once_back(cpu),
                 Some(task) if self.holds_back(cpu, task) => {}
                 Some(_) if self.cpus[cpu.index()].switched > self.now() => self.reschedule_once_switched(cpu),
+                Some(task) if self.extends(cpu, task) => {}
                 Some(task) => {
                     self.settle(cpu);
                     self.stop_runnable(cpu, task, Stop::Preempted, Enqueue::Preempted, Off::Preempted);
@@ -285,6 +286,9 @@ impl Host<'_> {
         self.occupies(cpu, true);
         let work = &mut self.runs[task.index()];
         work.runs_on(cpu);
+        if prev != Some(task) {
+            work.section = Section::None;
+        }
         let run = &mut self.cpus[cpu.index()];
         run.last = Some(task);
         run.charged = now;

@@ -4,18 +4,20 @@
 //! |---|---|
 //! | `spinning` | waiters that use CPU time: adaptive, kernel and spin locks, PostgreSQL's `s_lock` |
 //! | `inheritance` | owners that are as urgent as their waiters: `pi` |
+//! | `rwsem` | owners that share a lock: `rwsem` |
 //!
 //! Sources: specs/groups-locks.md section 5. The futex word, the tries of a spinner and the queue of a kernel mutex's
 //! spinners are modelled by what they cause: who gets the lock, and when.
 
 mod inheritance;
+mod rwsem;
 mod spinning;
 
 use super::Host;
 use super::steps::Then;
 use super::tasks::{Deferred, TaskRun};
 use goodness_core::{
-    Awaited, Channel, Class, CpuId, Event, LockId, LockKind, Off, Overhead, Span, State, TaskId, TaskTable,
+    Awaited, Channel, Class, CpuId, Event, LockId, LockKind, Off, Overhead, Span, State, TaskId, TaskTable, Time,
 };
 use goodness_queues::{Links, List};
 
@@ -23,7 +25,9 @@ use goodness_queues::{Links, List};
 struct Lock {
     kind: LockKind,
     owner: Option<TaskId>,
-    /// Waiters that sleep, in order of arrival. The first one of a kernel mutex stays here until it has the lock.
+    /// Tasks that own it together, in the order in which they came; then it has no other owner.
+    sharers: Vec<TaskId>,
+    /// Waiters that sleep, in order of arrival. The first one of a kernel's lock stays here until it has the lock.
     sleepers: List,
     /// Waiters that spin, in order of arrival, whether they have a CPU or not.
     spinners: List,
@@ -31,14 +35,19 @@ struct Lock {
     has_urgent: bool,
     /// glibc's mutexes: true if the owner knows of sleepers, so that its release wakes one.
     contended: bool,
-    /// Kernel mutex: true if the first sleeper lost a race, so that the next release makes it the owner.
+    /// Locks of the kernel: true if the first sleeper lost a race, so that the next release makes it the owner.
     handoff: bool,
+    /// `rwsem`: true if no writer spins, as one did so for too long behind readers.
+    spinning_is_off: bool,
     /// Adaptive mutex: mean number of tries.
     tries: u32,
 }
 
 /// Number of tries of a spin lock before it sleeps, at first: DEFAULT_SPINS_PER_DELAY of PostgreSQL.
 const S_LOCK_TRIES: u32 = 100;
+
+/// Owners that share a lock for which there is room from the beginning. A choice.
+const SHARERS: usize = 1_024;
 
 /// Highest priority of a real-time task.
 const HIGHEST_PRIORITY: u8 = 99;
@@ -48,7 +57,7 @@ const HIGHEST_PRIORITY: u8 = 99;
 struct Waiter {
     /// Lock that it spins for.
     spins_for: Option<LockId>,
-    /// True if it spins as the first sleeper of a kernel mutex, apart from the other spinners.
+    /// True if it spins as the first sleeper of a kernel's lock, apart from the other spinners.
     is_first: bool,
     /// Spinning time it had left when it was last accounted.
     budget: Span,
@@ -58,6 +67,10 @@ struct Waiter {
     sleeps: u32,
     /// `s_lock`: length of the last of them.
     delay: Span,
+    /// `rwsem`: true if it sleeps to share the lock.
+    is_reader: bool,
+    /// `rwsem`: time at which it began to sleep for the lock.
+    queued: Time,
     /// Priority-inheriting lock that it sleeps for.
     sleeps_for: Option<LockId>,
     /// Its own class and priority, while it has those of a waiter.
@@ -73,6 +86,8 @@ const NEW: Waiter = Waiter {
     tries: S_LOCK_TRIES,
     sleeps: 0,
     delay: Span::ZERO,
+    is_reader: false,
+    queued: Time::ZERO,
     sleeps_for: None,
     own: None,
     is_changed: false,
@@ -89,7 +104,7 @@ pub struct Locks {
     spinning: u32,
     /// Number of tasks that were changed while they slept.
     pub(super) changed: u32,
-    /// The kernel's mutexes.
+    /// The kernel's locks.
     kernel: Box<[LockId]>,
     /// Locks that pass priorities on.
     pi: Box<[LockId]>,
@@ -101,19 +116,21 @@ impl Locks {
         let lock = |kind: &LockKind| Lock {
             kind: *kind,
             owner: None,
+            sharers: Vec::with_capacity(if kind.is_shareable() { tasks.min(SHARERS) } else { 0 }),
             sleepers: List::default(),
             spinners: List::default(),
             has_urgent: false,
             contended: false,
             handoff: false,
+            spinning_is_off: false,
             tries: 0,
         };
         let mut links = Links::default();
         let tasks = if kinds.is_empty() { 0 } else { tasks };
         links.reserve(tasks);
-        let of_kind = |kind| {
+        let those = |are: fn(LockKind) -> bool| {
             let numbered = (0..).map(LockId).zip(kinds);
-            numbered.filter(|(_, it)| **it == kind).map(|(number, _)| number).collect()
+            numbered.filter(|(_, kind)| are(**kind)).map(|(number, _)| number).collect()
         };
         Locks {
             all: kinds.iter().map(lock).collect(),
@@ -121,8 +138,8 @@ impl Locks {
             links,
             spinning: 0,
             changed: 0,
-            kernel: of_kind(LockKind::Kernel),
-            pi: of_kind(LockKind::Pi),
+            kernel: those(LockKind::is_of_kernel),
+            pi: those(|kind| kind == LockKind::Pi),
         }
     }
 
@@ -141,7 +158,8 @@ impl Locks {
         let asks_for = |lock: &LockId| {
             let retakes = matches!(deferred[task.index()], Deferred::Retake(it) if it == *lock);
             let spins = self.waiters[task.index()].spins_for == Some(*lock);
-            self.all[lock.0 as usize].owner == Some(task) || spins || run.is_deferred && retakes
+            let it = &self.all[lock.0 as usize];
+            it.owner == Some(task) || it.sharers.contains(&task) || spins || run.is_deferred && retakes
         };
         run.in_kernel || self.kernel.iter().any(asks_for)
     }
@@ -149,13 +167,14 @@ impl Locks {
     /// Makes `task` the owner if the lock is free. `slept` says whether it slept for the lock before.
     fn take(&mut self, lock: LockId, task: TaskId, slept: bool) -> bool {
         let it = &mut self.all[lock.0 as usize];
-        if it.owner.is_some() {
+        if !it.is_free() {
             return false;
         }
         it.owner = Some(task);
+        it.spinning_is_off = false;
         // A thread that slept does not know whether others do.
         it.contended = slept;
-        if it.kind == LockKind::Kernel && it.sleepers.front() == Some(task.0) {
+        if it.kind.is_of_kernel() && it.sleepers.front() == Some(task.0) {
             it.sleepers.pop_front(&mut self.links);
         }
         true
@@ -166,7 +185,7 @@ impl Locks {
         let it = &mut self.all[lock.0 as usize];
         it.has_urgent = is_urgent || it.has_urgent && !it.sleepers.is_empty();
         it.contended = true;
-        if it.kind != LockKind::Kernel || it.sleepers.front() != Some(task.0) {
+        if !it.kind.is_of_kernel() || it.sleepers.front() != Some(task.0) {
             it.sleepers.push_back(&mut self.links, task.0);
         }
     }
@@ -175,7 +194,7 @@ impl Locks {
     fn next_sleeper(&self, lock: LockId, tasks: &TaskTable) -> Option<TaskId> {
         let it = &self.all[lock.0 as usize];
         // A lock that passes priorities on may have raised a sleeper since.
-        if !it.has_urgent && it.kind != LockKind::Pi || it.kind == LockKind::Kernel || it.kind == LockKind::Fifo {
+        if !it.has_urgent && it.kind != LockKind::Pi || it.kind.is_of_kernel() || it.kind == LockKind::Fifo {
             return it.sleepers.front().map(TaskId);
         }
         it.sleepers
@@ -226,6 +245,7 @@ impl Host<'_> {
                 it.handoff |= it.sleepers.front() == Some(task.0);
                 if owner_runs { self.spin(cpu, task, lock) } else { self.sleep_for(cpu, task, lock) }
             }
+            LockKind::Rwsem => self.wait_to_write(cpu, task, lock),
             LockKind::Adaptive | LockKind::Spin | LockKind::SLock => self.spin(cpu, task, lock),
         }
     }
@@ -243,7 +263,8 @@ impl Host<'_> {
 
     /// Tells that `task` falls asleep for the lock.
     fn tell_contended(&mut self, task: TaskId, lock: LockId) {
-        if let Some(holder) = self.locks.all[lock.0 as usize].owner {
+        let it = &self.locks.all[lock.0 as usize];
+        if let Some(holder) = it.owner.or_else(|| it.sharers.first().copied()) {
             self.emit(Event::Contended { task, lock, holder });
         }
     }
@@ -255,6 +276,10 @@ impl Host<'_> {
 
     /// Releases the lock and waits on the channel; the task takes the lock again when it is woken.
     pub fn wait_unlocked(&mut self, cpu: CpuId, task: TaskId, channel: Channel, lock: LockId) -> Then {
+        if self.locks.all.get(lock.0 as usize).is_some_and(|it| it.sharers.contains(&task)) {
+            self.at_fault(task, format!("waited with lock {}, which it shares", lock.0));
+            return Then::Stop;
+        }
         if !self.release(task, lock) {
             return Then::Stop;
         }
@@ -274,11 +299,14 @@ impl Host<'_> {
             self.at_fault(task, format!("used lock {}, which the workload does not have", lock.0));
             return false;
         };
-        if it.owner != Some(task) {
+        if it.owner == Some(task) {
+            it.owner = None;
+        } else if let Some(place) = it.sharers.iter().position(|sharer| *sharer == task) {
+            it.sharers.remove(place);
+        } else {
             self.at_fault(task, format!("released lock {}, which it does not hold", lock.0));
             return false;
         }
-        it.owner = None;
         let was_contended = std::mem::take(&mut it.contended);
         match it.kind {
             LockKind::Fifo | LockKind::Pi => self.pass_on(task, lock),
@@ -290,6 +318,8 @@ impl Host<'_> {
                 self.let_spinner_take(lock);
             }
             LockKind::Kernel => self.release_kernel(task, lock),
+            LockKind::Rwsem if it.is_free() => self.release_rwsem(task, lock),
+            LockKind::Rwsem => {}
             LockKind::Spin | LockKind::SLock => self.let_spinner_take(lock),
         }
         true

@@ -13,7 +13,7 @@
 //! | `hotplug` | CPUs that go offline |
 //! | `costs` | CPU time of the host's own work |
 //! | `io_costs`, `elevator_lock` | CPU time of block I/O |
-//! | `preemption` | models of a kernel's preemption |
+//! | `preemption` | models of a kernel's preemption, extensions of slices |
 //! | `standstill` | detection of runs in which time does not advance |
 
 mod costs;
@@ -98,6 +98,8 @@ pub struct Host<'a> {
     has_policy_timer: bool,
     /// The policy's model of preemption.
     preemption: Preemption,
+    /// Longest time for which a critical section keeps its CPU.
+    slice_extension: Span,
     /// Longest delay of timers outside the real-time classes.
     timer_slack: Span,
     standstill: Standstill,
@@ -132,6 +134,7 @@ impl<'a> Host<'a> {
         let mut host = Host {
             has_policy_timer: policy.about.needs.timer,
             preemption: policy.policy.preemption(),
+            slice_extension: policy.policy.slice_extension(),
             machine,
             referee: Referee::new(machine.clone(), policy, tasks),
             outbox: Outbox::new(observer),

@@ -5,10 +5,16 @@
 //! `Lazy` lets it go at the next tick. A request is lazy if neither the task that runs nor the one that came is a
 //! real-time task. Requests that wait for the tick in user mode, too, are still with the policy.
 //!
+//! A critical section in user mode keeps its CPU for some microseconds after a request, in kernels with extensions of
+//! slices (section 4.4). The request waits for the end of the section, of the extension, or for a system call.
+//!
 //! A task of a group that is out of quota may be picked only to return to user mode, where it is stopped (section 2.3).
 
 use super::Host;
-use goodness_core::{CpuId, Preemption, TaskId};
+use super::steps::Then;
+use super::tasks::Section;
+use crate::calendar::{Entry, class};
+use goodness_core::{CpuId, Preemption, Span, TaskId};
 use goodness_referee::policy::Asked;
 
 impl Host<'_> {
@@ -33,6 +39,41 @@ impl Host<'_> {
         if self.referee.is_asked(cpu) || self.referee.waits_for_tick(cpu) && self.referee.ask(cpu) {
             self.asked.push(cpu);
         }
+    }
+
+    /// `task` begins a critical section, which matters in kernels with extensions of slices.
+    pub fn enter_section(&mut self, task: TaskId) -> Then {
+        if self.slice_extension > Span::ZERO {
+            self.runs[task.index()].section = Section::Requested;
+        }
+        Then::Next
+    }
+
+    /// The critical section of `task` ends: a request that waited for it takes effect.
+    pub fn leave_section(&mut self, cpu: CpuId, task: TaskId) {
+        let section = std::mem::replace(&mut self.runs[task.index()].section, Section::None);
+        if section == Section::Extended && self.referee.is_asked(cpu) {
+            self.asked.push(cpu);
+        }
+    }
+
+    /// True if `task`, which runs on `cpu`, goes on in its critical section instead of being rescheduled now. It does
+    /// so once a section.
+    #[inline]
+    pub fn extends(&mut self, cpu: CpuId, task: TaskId) -> bool {
+        self.runs[task.index()].section == Section::Requested && self.grant_extension(cpu, task)
+    }
+
+    #[cold]
+    fn grant_extension(&mut self, cpu: CpuId, task: TaskId) -> bool {
+        let run = &mut self.runs[task.index()];
+        if run.in_kernel || self.cpus[cpu.index()].parks {
+            return false;
+        }
+        run.section = Section::Extended;
+        let (ends, stamp) = (self.now() + self.slice_extension, self.cpus[cpu.index()].ask_stamp);
+        self.agenda.calendar.push(ends, class::RESCHEDULE, Entry::Reschedule(cpu, stamp));
+        true
     }
 
     /// True if `task`, which runs on `cpu` and is to be parked, would return to user mode now.

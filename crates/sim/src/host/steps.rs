@@ -1,7 +1,7 @@
 //! Performs the steps that behaviours ask for.
 
 use super::Host;
-use super::tasks::Deferred;
+use super::tasks::{Deferred, Section};
 use crate::places::Waiting;
 use goodness_core::{
     Channel, CpuId, CpuSet, Enqueue, Event, GroupId, Off, Overhead, Span, State, Step, Stop, Task, TaskId, Time,
@@ -16,6 +16,20 @@ pub enum Then {
     Next,
     /// It left the CPU, started a burst, or the run failed.
     Stop,
+}
+
+/// True if the kernel sees the step, so that an extension of the slice ends with it. Locks are taken in user mode.
+fn is_system_call(step: &Step) -> bool {
+    !matches!(
+        step,
+        Step::Compute(_)
+            | Step::BeginCritical
+            | Step::EndCritical
+            | Step::Lock(_)
+            | Step::LockShared(_)
+            | Step::Unlock(_)
+            | Step::Served(_)
+    )
 }
 
 impl Host<'_> {
@@ -44,6 +58,7 @@ impl Host<'_> {
                     self.leave_kernel(cpu, task);
                     Then::Next
                 }
+                Deferred::EnterKernel(work) => self.enter_kernel(cpu, task, work),
                 Deferred::StopSpinning(lock) => self.stop_spinning(cpu, task, lock),
                 Deferred::FallAsleep(until) => self.fall_asleep(cpu, task, until),
             };
@@ -113,14 +128,20 @@ impl Host<'_> {
 
     fn perform_other(&mut self, cpu: CpuId, task: TaskId, step: Step) -> Then {
         self.standstill.note(task, self.referee.now());
+        if self.runs[task.index()].section == Section::Extended && is_system_call(&step) {
+            self.leave_section(cpu, task);
+            if let Step::Kernel(work) = step {
+                self.defer(task, Deferred::EnterKernel(work));
+                return Then::Next;
+            }
+        }
         match step {
             Step::Compute(_) | Step::Kernel(Span::ZERO) | Step::Sleep(_) => Then::Next,
-            Step::Kernel(work) => {
-                self.runs[task.index()].begin(work);
-                self.runs[task.index()].in_kernel = true;
-                self.defer(task, Deferred::LeaveKernel);
-                self.arm(cpu, task);
-                Then::Stop
+            Step::Kernel(work) => self.enter_kernel(cpu, task, work),
+            Step::BeginCritical => self.enter_section(task),
+            Step::EndCritical => {
+                self.leave_section(cpu, task);
+                Then::Next
             }
             Step::SleepUntil(at) if at <= self.now() => Then::Next,
             Step::SleepUntil(at) => self.sleep_until(cpu, task, at),
@@ -131,6 +152,7 @@ impl Host<'_> {
             Step::Interrupt(channel) => self.post(task, channel, None, false),
             Step::WakeAll(channel) => self.post_all(task, channel),
             Step::Lock(lock) => self.lock(cpu, task, lock, false),
+            Step::LockShared(lock) => self.lock_shared(cpu, task, lock),
             Step::Unlock(lock) => self.unlock(task, lock),
             Step::WaitUnlocked(channel, lock) => self.wait_unlocked(cpu, task, channel, lock),
             Step::Yield => {
@@ -157,6 +179,14 @@ impl Host<'_> {
                 Then::Stop
             }
         }
+    }
+
+    fn enter_kernel(&mut self, cpu: CpuId, task: TaskId, work: Span) -> Then {
+        self.runs[task.index()].begin(work);
+        self.runs[task.index()].in_kernel = true;
+        self.defer(task, Deferred::LeaveKernel);
+        self.arm(cpu, task);
+        Then::Stop
     }
 
     /// Blocks the task and takes it off its CPU.

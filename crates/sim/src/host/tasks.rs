@@ -22,9 +22,24 @@ pub struct TaskRun {
     pub is_deferred: bool,
     /// True if its burst is in the kernel.
     pub in_kernel: bool,
+    /// Its critical section.
+    pub section: Section,
     /// True if a fork starts the task; false if the host starts it.
     pub is_forked: bool,
 }
+
+/// What a task has of a critical section in user mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Section {
+    /// It is in none, or lost its CPU within it.
+    None,
+    /// A request to reschedule would wait.
+    Requested,
+    /// A request waits; no other one will.
+    Extended,
+}
+
+const _: () = assert!(size_of::<TaskRun>() == 64, "a task is one cache line");
 
 /// Deferred work before a task's next step.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,6 +51,8 @@ pub enum Deferred {
     Retake(LockId),
     /// Returns from the kernel.
     LeaveKernel,
+    /// Enters the kernel for this long.
+    EnterKernel(Span),
     /// Stops to spin for a lock.
     StopSpinning(LockId),
     /// Called sleep until this time and is not switched out yet.
@@ -135,6 +152,7 @@ impl Host<'_> {
                 ran_on: TaskRun::NOWHERE,
                 is_deferred: false,
                 in_kernel: false,
+                section: Section::None,
                 is_forked: matches!(spec.start, Start::Forked),
             });
             self.deferred.push(Deferred::Nothing);

@@ -60,6 +60,55 @@ pub fn schedule(events: &[(Time, Event)]) -> String {
 }
 
 pub const MS: fn(u64) -> Span = Span::from_ms;
+pub const US: fn(u64) -> Span = Span::from_us;
+
+/// What a run reported.
+pub type Events = Vec<(Time, Event)>;
+
+/// A task that repeats `steps` for ever.
+pub fn cycle(steps: &[Step]) -> TaskSpec {
+    let (steps, mut at) = (steps.to_vec(), 0);
+    let next = move |_: &mut StepContext| {
+        at += 1;
+        steps[(at - 1) % steps.len()].clone()
+    };
+    TaskSpec { behaviour: Box::new(next), ..task(&[]) }
+}
+
+/// The task on this CPU alone.
+pub fn on(cpu: u32, mut spec: TaskSpec) -> TaskSpec {
+    spec.task.affinity = CpuSet::of(&[CpuId(cpu)]);
+    spec.task.first_cpu = CpuId(cpu);
+    spec
+}
+
+/// The task in the class `fifo`.
+pub fn realtime(priority: u8, mut spec: TaskSpec) -> TaskSpec {
+    (spec.task.class, spec.task.rt_priority) = (Class::Fifo, priority);
+    spec
+}
+
+/// Two CPUs whose wake-ups reach the other CPU after 50 µs.
+pub fn two_cpus() -> Machine {
+    let mut machine = Machine::flat(2, 250).unwrap();
+    machine.costs.interrupt = US(50);
+    machine
+}
+
+/// Times at which `task` was served.
+pub fn served(events: &Events, task: u32) -> Vec<Time> {
+    let of = |event: &Event| matches!(event, Event::Served { task: t, .. } if t.0 == task);
+    events.iter().filter(|(_, event)| of(event)).map(|(at, _)| *at).collect()
+}
+
+/// CPU time spent spinning.
+pub fn spun(events: &Events) -> Span {
+    let of = |event: &Event| match event {
+        Event::Overhead { kind: Overhead::Spin, span, .. } => span.0,
+        _ => 0,
+    };
+    Span(events.iter().map(|(_, event)| of(event)).sum())
+}
 
 /// One CPU at HZ 1000 without costs.
 pub fn one_cpu() -> Machine {

@@ -3,7 +3,7 @@
 //! ```toml
 //! [[lock]]
 //! name = "buffers"
-//! kind = "s_lock"        # mutex (also if left out), adaptive, pi, fifo, kernel, spin or s_lock
+//! kind = "s_lock"        # mutex (also if left out), adaptive, pi, fifo, kernel, rwsem, spin or s_lock
 //! ```
 //!
 //! A lock that steps name and no `[[lock]]` describes is a `mutex`.
@@ -45,6 +45,29 @@ impl Reading<'_> {
     ) -> Result<LockId, String> {
         let name = self.text(key, value)?;
         Ok(places.locks.get(name).copied().unwrap_or_else(|| add(name, LockKind::default(), plan, places)))
+    }
+
+    /// The lock that a step names to share it.
+    pub(super) fn shareable(
+        &self,
+        key: &str,
+        value: &Value,
+        plan: &mut Plan,
+        places: &mut Places,
+    ) -> Result<LockId, String> {
+        let lock = self.lock(key, value, plan, places)?;
+        match plan.locks[lock.0 as usize] {
+            kind if kind.is_shareable() => Ok(lock),
+            kind => {
+                let name = self.text(key, value)?;
+                let why = format!(
+                    "the lock \"{name}\" is a {}, which has one owner; write [[lock]], name = \"{name}\", \
+                     kind = \"rwsem\", or take it with lock",
+                    kind.name()
+                );
+                Err(self.wrong(key, &why))
+            }
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Experiment files as people write them, and mistakes in them.
 
 use super::*;
-use goodness_core::{LockKind, StepContext};
+use goodness_core::{LockId, LockKind, StepContext};
 
 const SAMPLE: &str = r#"
 name = "four hogs and a blinker"
@@ -220,6 +220,14 @@ program = [ { lock = "c" }, { lock = "a" }, { compute = "1ms" }, { unlock = "a" 
     assert!(wrong("s_lock", "slock").contains("line 5: kind: \"slock\" is no kind of lock; the nearest is \"s_lock\""));
     assert!(wrong("name = \"b\"", "name = \"a\"").contains("line 7: name: there are two locks \"a\""));
     assert!(wrong("name = \"b\"", "kind = \"pi\"").contains("line 6: lock: it needs a name"));
+    let shared = wrong("{ lock = \"a\" }", "{ lock_shared = \"a\" }");
+    assert!(shared.contains("lock_shared: the lock \"a\" is a s_lock, which has one owner"), "{shared}");
+    let text = text.replace("s_lock", "rwsem").replace("{ lock = \"a\" }", "{ lock_shared = \"a\" }");
+    let mut work = Experiment::read("x.toml", &text).unwrap().build(Seed(1), 0);
+    let mut rng = Seed(1).rng();
+    let behaviour = &mut work.tasks[0].behaviour;
+    let mut next = || behaviour.next(&mut StepContext { now: Time::ZERO, task: TaskId(0), rng: &mut rng });
+    assert_eq!([next(), next()], [Step::Lock(LockId(2)), Step::LockShared(LockId(0))]);
 }
 
 #[test]

@@ -265,7 +265,7 @@ impl Interpreter {
 
     fn plain(&mut self, step: Step) -> Option<Step> {
         match step {
-            Step::Lock(lock) => self.held.push(lock),
+            Step::Lock(lock) | Step::LockShared(lock) => self.held.push(lock),
             Step::Unlock(lock) => match self.held.iter().rposition(|l| *l == lock) {
                 Some(place) => drop(self.held.swap_remove(place)),
                 None => return self.skip(),

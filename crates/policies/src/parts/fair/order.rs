@@ -195,6 +195,10 @@ pub trait Order: Sized + 'static {
     }
     /// Preemption model of the kernel.
     fn preemption(&self) -> Preemption;
+    /// Longest extension of a slice for a critical section; zero if the kernel grants none.
+    fn slice_extension(&self) -> Span {
+        Span::ZERO
+    }
     /// Rules of balancing of the kernel that is simulated.
     fn version(&self) -> Version;
     /// The rule by which `ahead`, the current entity, is ahead of `waiting` on the queue of both: by the pick that

@@ -14,7 +14,7 @@ use goodness_core::{CpuId, HORIZON_MAX, Overhead, Span, State, TaskId};
 const TRY: Span = Span(20);
 
 /// Longest spinning of the kinds without a limit: longer than any run.
-const NO_LIMIT: Span = Span(2 * HORIZON_MAX.0);
+pub(super) const NO_LIMIT: Span = Span(2 * HORIZON_MAX.0);
 
 /// Most tries of an adaptive mutex: glibc.pthread.mutex_spin_count.
 const ADAPTIVE_TRIES_MAX: u32 = 100;
@@ -30,11 +30,13 @@ const S_LOCK_SLEEPS_MAX: u32 = 1_000;
 impl Host<'_> {
     /// Starts to spin for the lock.
     pub(super) fn spin(&mut self, cpu: CpuId, task: TaskId, lock: LockId) -> Then {
+        let limit = self.spinning_limit(task, lock);
         let it = &mut self.locks.all[lock.0 as usize];
         let waiter = &mut self.locks.waiters[task.index()];
         let budget = match it.kind {
             LockKind::Adaptive => TRY * u64::from(ADAPTIVE_TRIES_MAX.min(2 * it.tries + 10)),
             LockKind::SLock => TRY * u64::from(waiter.tries),
+            LockKind::Rwsem => limit.unwrap_or(NO_LIMIT),
             _ => NO_LIMIT,
         };
         let is_first = it.sleepers.front() == Some(task.0);
@@ -59,6 +61,7 @@ impl Host<'_> {
         match self.locks.all[lock.0 as usize].kind {
             LockKind::SLock => self.sleep_a_while(cpu, task, lock),
             LockKind::Spin => self.spin(cpu, task, lock),
+            LockKind::Rwsem => self.give_up_spinning(cpu, task, lock),
             kind => {
                 if kind == LockKind::Adaptive {
                     self.note_tries(task, lock, Some(spun));
@@ -187,7 +190,7 @@ impl Host<'_> {
             if let Some(lock) = self.locks.waiters[prev.index()].spins_for {
                 match self.locks.all[lock.0 as usize].kind {
                     // It sleeps when it runs again.
-                    LockKind::Kernel => self.end_spin(cpu, prev),
+                    LockKind::Kernel | LockKind::Rwsem => self.end_spin(cpu, prev),
                     _ => self.account_spin(cpu, prev),
                 };
             }
@@ -201,23 +204,28 @@ impl Host<'_> {
         }
     }
 
-    /// Nobody spins for a kernel mutex whose owner has no CPU.
+    /// Nobody spins for a kernel's lock whose owner has no CPU.
     fn owner_leaves(&mut self, owner: TaskId) {
         for index in 0..self.locks.kernel.len() {
             let lock = self.locks.kernel[index];
             if self.locks.all[lock.0 as usize].owner != Some(owner) {
                 continue;
             }
-            while let Some(spinner) = self.spinner_of(lock) {
-                let cpu = self.cpu_of(spinner);
-                self.settle(cpu);
-                self.end_spin(cpu, spinner);
-                self.arm(cpu, spinner);
-            }
+            self.end_spinners(lock);
         }
     }
 
-    /// A task that spins for this kernel mutex.
+    /// Nobody spins for this lock of the kernel any more.
+    pub(super) fn end_spinners(&mut self, lock: LockId) {
+        while let Some(spinner) = self.spinner_of(lock) {
+            let cpu = self.cpu_of(spinner);
+            self.settle(cpu);
+            self.end_spin(cpu, spinner);
+            self.arm(cpu, spinner);
+        }
+    }
+
+    /// A task that spins for this lock of the kernel.
     fn spinner_of(&self, lock: LockId) -> Option<TaskId> {
         let it = &self.locks.all[lock.0 as usize];
         let spins = |task: &TaskId| self.locks.waiters[task.index()].spins_for == Some(lock);

@@ -36,6 +36,9 @@ device = "null"
 name = "log"
 volume = "sda"
 size = "256KiB"
+[[lock]]
+name = "mmap"
+kind = "rwsem"
 [[task]]
 program = [ { compute = "1ms" }, { lock = "m" }, { unlock = "m" } ]
 "#;
