@@ -159,7 +159,9 @@ impl<'a> RandomHost<'a> {
         match say {
             Allocate::AsUsual if used >= self.referee.facts().requests_each() => {}
             Allocate::AsUsual | Allocate::Always => self.insert(&io),
-            Allocate::Wait => {}
+            // The layer has one of them at a time.
+            Allocate::OnlyFirst if self.rng.below(8) == 0 => self.insert(&io),
+            Allocate::Wait | Allocate::OnlyFirst => {}
         }
     }
 
