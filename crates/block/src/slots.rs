@@ -1,7 +1,7 @@
 //! Numbers of the requests of one hardware queue of blk-mq, where an elevator leaves some submitters only the first one.
 //!
 //! Linux keeps them in a bitmap. A CPU looks for a free number from its hint on, which is the number that it freed last,
-//! so that it takes the same one again. One that finds nothing looks from the first number the next time.
+//! so that it takes the same one again. One that looked in vain begins at the first number the next time.
 //! A submitter that may only have the first waits until it is free when it looks; it is woken by a completion and runs
 //! after those who submit at once, so it looks again at the completion after.
 
@@ -60,7 +60,7 @@ impl Slots {
     pub fn may_take_first(&mut self, cpu: u16, woken: bool, used: u32) -> bool {
         let is_free = self.free[0] & 1 != 0;
         let may = is_free && (!woken || !self.first_is_fresh || used == 0);
-        if !is_free {
+        if !may {
             let cpus = self.hints.len();
             self.hints[usize::from(cpu) % cpus] = 0;
         }

@@ -53,7 +53,9 @@ impl Bfq {
             return None;
         }
         if queue.outstanding == 0 {
-            return Some(IoReason::Idles { submitter: queue.of });
+            // One that has left since uses another queue.
+            let uses_it = self.sharing.queue_of(queue.of) == Some(serving);
+            return uses_it.then_some(IoReason::Idles { submitter: queue.of });
         }
         (!queue.moved && !self.has_moved(cx, waiting, waits_in)).then(|| self.turn_of(serving, waits_in))
     }

@@ -159,8 +159,6 @@ impl<'a> RandomHost<'a> {
         match say {
             Allocate::AsUsual if used >= self.referee.facts().requests_each() => {}
             Allocate::AsUsual | Allocate::Always => self.insert(&io),
-            // The layer has one of them at a time.
-            Allocate::OnlyFirst if self.rng.below(8) == 0 => self.insert(&io),
             Allocate::Wait | Allocate::OnlyFirst => {}
         }
     }
