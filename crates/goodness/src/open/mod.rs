@@ -41,9 +41,9 @@ pub struct OpenOptions {
     pub lenient: bool,
     /// Options of replaying a recording.
     pub replay: ReplayOptions,
-    /// Tasks of a recording, an experiment or a built-in workload that are judged: names in which `*` stands for any text, ids of threads
-    /// and processes, and paths of cgroups, which begin with `/`. Default: those that the recording selects, else all
-    /// user tasks.
+    /// Tasks of a recording, an experiment or a built-in workload that are judged: names in which `*` stands for any
+    /// text, ids of threads and processes, and paths of cgroups, which begin with `/`. Default: those that the
+    /// recording selects, else all user tasks.
     pub judge: Vec<String>,
     /// Attributes of tasks that the trace does not state, in the syntax of edits: `worker*.affinity=0-1`.
     pub fact: Vec<String>,
