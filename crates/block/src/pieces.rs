@@ -68,17 +68,8 @@ impl Pieces {
     pub fn take(&mut self, io: Io, queued: Time, parent: u32) -> u32 {
         self.arrived += 1;
         let order = self.arrived;
-        let piece = Piece {
-            io,
-            queued,
-            order,
-            parent,
-            next: NONE,
-            left: 0,
-            unadmitted: 0,
-            is_tried: false,
-            is_limited: false,
-        };
+        let piece =
+            Piece { io, queued, order, parent, next: NONE, left: 0, unadmitted: 0, is_tried: false, is_limited: false };
         if parent != NONE {
             self[parent].left += 1;
         }

@@ -1,9 +1,9 @@
-//! Numbers of the requests of one hardware queue of blk-mq, where an elevator leaves some submitters only the first one.
+//! Numbers of the requests of one hardware queue of blk-mq: an elevator may leave a submitter only the first one.
 //!
-//! Linux keeps them in a bitmap. A CPU looks for a free number from its hint on, which is the number that it freed last,
-//! so that it takes the same one again. One that looked in vain begins at the first number the next time.
-//! A submitter that may only have the first waits until it is free when it looks; it is woken by a completion and runs
-//! after those who submit at once, so it looks again at the completion after.
+//! Linux keeps them in a bitmap. A CPU looks for a free number from its hint on. The hint is the number that it freed
+//! last, so that it takes the same one again. One that looked in vain begins at the first number the next time.
+//! A submitter that may only have the first waits until that is free when it looks. It is woken by a completion and
+//! runs after those who submit at once, so it looks again at the completion after (a guess).
 
 use goodness_core::RequestId;
 
