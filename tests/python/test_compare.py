@@ -132,7 +132,7 @@ def test_what_a_page_and_a_notebook_show_needs_nothing_from_elsewhere(small: g.C
         (lambda: g.workload("mixed", hogss=8), 'the nearest is "hogs". See goodness.workloads("mixed").'),
         (lambda: g.compare(SMALL, rank_by="wakeup_latency_p9"), "See goodness.metrics()."),
         (lambda: g.compare(SMALL, machine="cpus=0"), "cpus"),
-        (lambda: g.compare(SMALL, judge="x"), "judge is for recordings of scheduling"),
+        (lambda: g.compare(SMALL, judge="nobody"), "has that name"),
         (lambda: g.recording("apache-ab-c4-1cpu", arrivals="late"), "write delays or recorded"),
         (lambda: g.compare(SMALL, runs=0), "runs is in 1 ..= 10000"),
         (lambda: g.compare(SMALL, "rr"), "write a list: arms=['rr']"),

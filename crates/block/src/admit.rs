@@ -5,6 +5,7 @@ use crate::layer::Queue;
 use crate::legacy::UNPLUG_THRESHOLD;
 use crate::multi_queue::{PLUG_REQUESTS, PLUG_SECTORS};
 use crate::pieces::NONE;
+use crate::slots::Slots;
 use crate::wbt::Kind;
 use goodness_core::{Allocate, Io, IoStage, Layer, Operation, Request, RequestId, Run, Span, Time};
 
@@ -93,6 +94,7 @@ impl Queue {
         for queue in 0..self.lanes.len() {
             while self.in_lanes > 0 && self.admit_one(queue, out) {}
         }
+        self.slots.iter_mut().for_each(Slots::have_looked);
         self.flush_plug(out);
     }
 
@@ -164,7 +166,7 @@ impl Queue {
             return Entry::Found;
         }
         let queue = self.tags.queue_of(io.cpu).index();
-        if self.layer == Layer::MultiQueue && !is_awake && self.lanes[queue][lane_of(&io)].head != NONE {
+        if self.layer == Layer::MultiQueue && !is_awake && self.is_behind(self.lanes[queue][lane_of(&io)].head) {
             return Entry::NoneFree;
         }
         let now = self.referee.now();
@@ -177,9 +179,12 @@ impl Queue {
         let share = self.share(io.op, io.cpu);
         let say = match io.op {
             Operation::Flush => Allocate::AsUsual,
+            _ if self.pieces[piece].is_limited => Allocate::OnlyFirst,
             _ => self.referee.may_take(&io, self.pool.used(share)),
         };
-        if say == Allocate::Wait {
+        let is_limited = say == Allocate::OnlyFirst;
+        if say == Allocate::Wait || is_limited && !self.may_take_first(share, io.cpu, is_awake) {
+            self.pieces[piece].is_limited = is_limited;
             return Entry::Refused;
         }
         if !self.pool.take(self.referee.facts(), now, share, io.submitter, say) {
@@ -189,12 +194,26 @@ impl Queue {
             wbt.take(now, kind);
         }
         let request = self.make(piece, &io, may_merge);
+        if let Some(slots) = self.slots.get_mut(share) {
+            slots.take(io.cpu, request, is_limited);
+        }
         match (self.layer, io.op) {
             (_, Operation::Flush) => self.insert_flush(request, out),
             (Layer::Legacy, _) => self.insert_legacy(request, out),
             (Layer::MultiQueue, _) => self.put_on_plug(request, out),
         }
         Entry::Found
+    }
+
+    /// True if a newcomer queues behind the first entry of a lane. One that waits for the first slot alone lets others
+    /// past.
+    fn is_behind(&self, head: u32) -> bool {
+        head != NONE && !self.pieces[head].is_limited
+    }
+
+    fn may_take_first(&mut self, share: usize, cpu: u16, woken: bool) -> bool {
+        let used = self.pool.used(share);
+        self.slots.get_mut(share).is_some_and(|slots| slots.may_take_first(cpu, woken, used))
     }
 
     /// Creates a request for `piece` alone.

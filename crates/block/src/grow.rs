@@ -133,7 +133,7 @@ impl Queue {
     fn hand_over(&mut self, survivor: RequestId, absorbed: RequestId, out: &mut Out) {
         let swallowed = self.referee.requests()[absorbed];
         self.pieces.join(survivor, absorbed);
-        self.pool.give_back(self.share(swallowed.op, swallowed.cpu));
+        self.give_back(absorbed, &swallowed);
         if let Some(wbt) = &mut self.wbt {
             wbt.leaves(swallowed.op, swallowed.sync);
         }

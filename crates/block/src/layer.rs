@@ -17,6 +17,7 @@ use crate::merging::Merging;
 use crate::multi_queue::Tags;
 use crate::pieces::{Chain, NONE, Piece, Pieces};
 use crate::pool::Pool;
+use crate::slots::Slots;
 use crate::wbt::WriteBack;
 use goodness_core::{
     Device, DeviceFacts, DiskId, ElevatorAbout, HwQueue, Io, IoEvent, IoStage, Layer, MadeElevator, Operation,
@@ -84,6 +85,8 @@ pub struct Queue {
     pub(crate) has_volatile_cache: bool,
     pub(crate) pieces: Pieces,
     pub(crate) pool: Pool,
+    /// Numbers of the requests of each hardware queue of blk-mq.
+    pub(crate) slots: Vec<Slots>,
     /// Limits of write-back, if it is throttled.
     pub(crate) wbt: Option<WriteBack>,
     /// Pieces waiting for a request, by hardware queue: reads and others, each split into synchronous and asynchronous.
@@ -131,6 +134,12 @@ impl Queue {
             has_volatile_cache: about.volatile_cache,
             pieces: Pieces::default(),
             pool: Pool::new(layer, facts.queues, facts.requests_each()),
+            slots: match layer {
+                Layer::Legacy => Vec::new(),
+                Layer::MultiQueue => {
+                    vec![Slots::new(facts.requests_each(), facts.cpus); usize::from(facts.queues)]
+                }
+            },
             wbt: wbt_lat.map(|target| WriteBack::new(target, facts.depth, about.volatile_cache)),
             lanes: vec![[Chain::EMPTY; 4]; usize::from(facts.queues)],
             walks: 0,
@@ -247,9 +256,18 @@ impl Queue {
             }
             piece = next;
         }
-        self.pool.give_back(self.share(about.op, about.cpu));
+        self.give_back(request, &about);
         self.work.completed += 1;
         about.cpu
+    }
+
+    /// Frees the slot of `request`.
+    pub(crate) fn give_back(&mut self, request: RequestId, about: &Request) {
+        let share = self.share(about.op, about.cpu);
+        self.pool.give_back(share);
+        if let Some(slots) = self.slots.get_mut(share) {
+            slots.give_back(about.cpu, request);
+        }
     }
 
     /// `whole` is done; `request` was its last.

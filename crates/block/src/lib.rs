@@ -21,6 +21,7 @@ mod parity;
 mod pieces;
 mod pool;
 mod rows;
+mod slots;
 mod storage;
 mod throttle;
 mod volume;

@@ -23,6 +23,8 @@ pub(crate) struct Piece {
     pub unadmitted: u32,
     /// True if it has already searched for a merge without success; it does not search again after sleeping.
     pub is_tried: bool,
+    /// True if it waits for the first slot alone.
+    pub is_limited: bool,
 }
 
 /// First and last of a chain of pieces.
@@ -66,7 +68,8 @@ impl Pieces {
     pub fn take(&mut self, io: Io, queued: Time, parent: u32) -> u32 {
         self.arrived += 1;
         let order = self.arrived;
-        let piece = Piece { io, queued, order, parent, next: NONE, left: 0, unadmitted: 0, is_tried: false };
+        let piece =
+            Piece { io, queued, order, parent, next: NONE, left: 0, unadmitted: 0, is_tried: false, is_limited: false };
         if parent != NONE {
             self[parent].left += 1;
         }

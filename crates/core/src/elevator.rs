@@ -185,6 +185,9 @@ pub enum Allocate {
     Always,
     /// Not now: the submitter waits for a completion.
     Wait,
+    /// The first slot of its hardware queue alone (blk-mq). Once told so, the I/O waits for that one, whatever others
+    /// complete.
+    OnlyFirst,
 }
 
 /// Result of an insertion: run a plugged queue now, or later.

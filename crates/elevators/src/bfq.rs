@@ -152,9 +152,7 @@ impl Elevator for Bfq {
 
     fn allows_merge(&self, _: &IoContext, request: RequestId, io: &Io) -> bool {
         let (owner, group) = (self.owner[request.index()], self.groups.of(io.group));
-        let number =
-            if io.sync { self.sharing.queue_of(io.submitter) } else { Some(queue::shared(group, io.priority)) };
-        number == Some(owner) && self.schedule.group(owner) == group
+        self.queue_for(io) == Some(owner) && self.schedule.group(owner) == group
     }
 
     fn merged(&mut self, cx: &IoContext, request: RequestId, side: Side, _: u64) {
@@ -179,23 +177,20 @@ impl Elevator for Bfq {
 
     fn remove(&mut self, cx: &IoContext, request: RequestId) {
         let owner = self.owner[request.index()];
+        self.schedule.hold(owner, |held| held - 1);
         self.take_off(cx, owner, request);
         self.settle(cx, owner);
     }
 
     fn may_allocate(&self, cx: &IoContext, io: &Io, used: u32) -> Allocate {
-        if io.op == Operation::Read {
-            return Allocate::AsUsual;
+        let slots = self.slots(cx, io);
+        if self.settings.slot_limits
+            && let Some(queue) = self.queue_for(io)
+            && self.schedule.holds_its_part(queue, slots)
+        {
+            return Allocate::OnlyFirst;
         }
-        // Sixteenths of the slots: fewer for writes than for reads, and fewer still while a raised queue is busy.
-        let sixteenths: u64 = match (self.counts.raised() > 0, io.sync) {
-            (false, false) => 8,
-            (false, true) => 12,
-            (true, false) => 3,
-            (true, true) => 6,
-        };
-        let limit = (u64::from(cx.facts.requests_each()) * sixteenths / 16).max(1);
-        if u64::from(used) >= limit { Allocate::Wait } else { Allocate::AsUsual }
+        if io.op != Operation::Read && used >= slots { Allocate::Wait } else { Allocate::AsUsual }
     }
 
     fn insert(&mut self, cx: &IoContext, request: RequestId) -> Run {
@@ -219,6 +214,7 @@ impl Elevator for Bfq {
 
     fn complete(&mut self, cx: &IoContext, request: RequestId) {
         let owner = std::mem::replace(&mut self.owner[request.index()], NO_QUEUE);
+        self.schedule.hold(owner, |held| held - 1);
         self.sample_queueing(cx);
         if self.rate.completed(cx.now) {
             self.bounds.learn(self.rate.sectors_in(self.times.timeout));
@@ -254,6 +250,27 @@ impl Elevator for Bfq {
 impl Bfq {
     fn queue(&mut self, number: u32) -> &mut Queue {
         &mut self.queues[number as usize]
+    }
+
+    /// The queue that `io` would join, unless its process is new.
+    fn queue_for(&self, io: &Io) -> Option<u32> {
+        let number = match io.sync {
+            true => self.sharing.queue_of(io.submitter)?,
+            false => queue::shared(self.groups.of(io.group), io.priority),
+        };
+        ((number as usize) < self.queues.len()).then_some(number)
+    }
+
+    /// Slots for requests such as `io`: all for reads, fewer for writes, and fewer still while a raised queue is busy.
+    fn slots(&self, cx: &IoContext, io: &Io) -> u32 {
+        let sixteenths = match (io.op == Operation::Read, self.counts.raised() > 0, io.sync) {
+            (true, _, _) => 16,
+            (false, false, false) => 8,
+            (false, false, true) => 12,
+            (false, true, false) => 3,
+            (false, true, true) => 6,
+        };
+        (cx.facts.requests_each() * sixteenths / 16).max(1)
     }
 
     /// Retires a queue that no process uses any more.

@@ -160,3 +160,21 @@ fn an_experiment_is_judged_by_the_named_tasks_alone() {
     assert_eq!((refusal.kind, refusal.option), (Kind::Usage, Some("judge")));
     assert!(refusal.to_string().contains("blinker"), "the nearest name: {refusal}");
 }
+
+#[test]
+fn a_built_in_workload_is_judged_by_the_named_tasks_alone() {
+    for workload in ["mixed", "dbload"] {
+        let names = |patterns: &[&str]| {
+            let work = open(workload, &judging(patterns), &unwatched).unwrap_or_else(|refusal| panic!("{refusal}"));
+            let tasks = work.source.build(Seed(1), 0).tasks.into_iter();
+            tasks.filter(|task| task.judged).map(|task| task.name).collect::<Vec<String>>()
+        };
+        let all = names(&[]);
+        let first = all[0].as_str();
+        let alike = all.iter().filter(|name| *name == first).count();
+        assert_eq!(names(&[first]), vec![first; alike], "of {workload}");
+        assert!(alike < all.len(), "the control, all are judged: {all:?}");
+        let refusal = open(workload, &judging(&["nobody-at-all"]), &unwatched).err().expect("nobody has that name");
+        assert_eq!((refusal.kind, refusal.option), (Kind::Usage, Some("judge")));
+    }
+}

@@ -159,9 +159,7 @@ impl Writer<'_> {
         thread.number(1, self.pid(task)).number(2, self.pid(task)).text(5, self.name(task));
         let mut track = Message::default();
         track.number(1, self.track_of_thread(task)).message(4, &thread);
-        let mut packet = Message::default();
-        packet.number(8, 0).message(60, &track).number(10, SEQUENCE);
-        packet
+        declaration(&track)
     }
 
     fn track_of_thread(&self, task: TaskId) -> u64 {
@@ -178,9 +176,7 @@ impl Writer<'_> {
         let of = self.label.map_or_else(String::new, |label| format!("{label}: "));
         let mut track = Message::default();
         track.number(1, self.track_of(cpu)).text(2, &format!("{of}run queue of CPU {cpu}")).message(8, &counter);
-        let mut packet = Message::default();
-        packet.number(8, 0).message(60, &track).number(10, SEQUENCE);
-        packet
+        declaration(&track)
     }
 
     /// Number of a CPU in the trace.
@@ -338,6 +334,13 @@ fn clock() -> Message {
     snapshot.message(1, &clock).number(2, BOOTTIME);
     let mut packet = Message::default();
     packet.number(8, 0).message(6, &snapshot).number(10, SEQUENCE).number(13, STATE_CLEARED);
+    packet
+}
+
+/// The packet that declares a track.
+fn declaration(track: &Message) -> Message {
+    let mut packet = Message::default();
+    packet.number(8, 0).message(60, track).number(10, SEQUENCE);
     packet
 }
 

@@ -105,6 +105,8 @@ models! {
 pub struct BuiltIn {
     name: String,
     made: Made,
+    /// True for each task that is judged; those of the model are if it is empty.
+    judged: Vec<bool>,
 }
 
 impl BuiltIn {
@@ -120,7 +122,19 @@ impl BuiltIn {
         };
         let wrong = |e: TunableError| format!("workload {name}: {e}");
         let made = tunable::pairs(rest).and_then(|pairs| (model.make)(&pairs)).map_err(wrong)?;
-        Ok(BuiltIn { name: text.into(), made })
+        Ok(BuiltIn { name: text.into(), made, judged: Vec::new() })
+    }
+
+    /// Names of the tasks, in their order.
+    #[must_use]
+    pub fn task_names(&self) -> Vec<String> {
+        self.build(Seed(0), 0).tasks.into_iter().map(|task| task.name).collect()
+    }
+
+    /// The workload with an answer about these of its tasks alone; the others run as before.
+    #[must_use]
+    pub fn with_judged(self, judged: Vec<bool>) -> BuiltIn {
+        BuiltIn { judged, ..self }
     }
 
     /// The plan of the tasks.
@@ -153,10 +167,12 @@ impl WorkloadSource for BuiltIn {
     }
 
     fn build(&self, seed: Seed, _: u32) -> Workload {
-        match &self.made {
+        let mut work = match &self.made {
             Made::Plan(plan) => plan.workload(),
             Made::Programmes(build) => build(seed),
-        }
+        };
+        work.tasks.iter_mut().zip(&self.judged).for_each(|(spec, judged)| spec.judged = *judged);
+        work
     }
 
     fn asks_for_elevator(&self) -> bool {

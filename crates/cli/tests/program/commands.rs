@@ -48,7 +48,7 @@ fn mistakes_in_the_call_are_named_with_the_remedy() {
         (&["run", "missing.csv", "-p", "eevfd"], &["nearest is \"eevdf\""]),
         (&["run", "apache-ab-c4-1cpu", "--judge", "apach2"], &["--judge \"apach2\"", "nearest is \"apache2\""]),
         (&["run", "apache-ab-c4-1cpu", "--fact", "ab.affinity=0"], &["--fact \"ab.affinity=0\"", "itself states"]),
-        (&["compare", "mixed", "--judge", "hog"], &["--judge is for recordings of scheduling", "leave it out"]),
+        (&["compare", "mixed", "--judge", "nobody"], &["--judge \"nobody\"", "no task of mixed has that name"]),
         (&["summarise", "missing.txt"], &["missing.txt"]),
         (&["no-such-command"], &["unrecognized subcommand"]),
     ] {

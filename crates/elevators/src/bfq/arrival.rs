@@ -17,6 +17,7 @@ impl Bfq {
         let what = &cx.requests[request];
         let number = self.enrol(cx, what);
         self.owner[request.index()] = number;
+        self.schedule.hold(number, |held| held + 1);
         self.learn(cx, number, what);
         self.begin_trial(cx, number);
         // Its process and queue; think time, seeks, weight, counts; tree, list of arrivals, index of merge candidates.

@@ -23,6 +23,9 @@ goodness_core::tunables! {
         /// Share a queue between processes that start together, on a device that queues and does not seek (Linux 5.13
         /// and later).
         stable_merge: bool = true;
+        /// Leave a queue or group as many slots as its weight's part of them, as Linux 5.17 and later do; whoever asks
+        /// for more may starve.
+        slot_limits: bool = false;
         /// Keep shares at any cost: always idle, one request in the device.
         strict_guarantees: bool = false;
     }

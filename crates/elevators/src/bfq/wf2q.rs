@@ -63,6 +63,8 @@ pub struct Entity {
     pub budget: u64,
     /// Sectors of the budget used.
     pub service: u64,
+    /// Its requests, from their insertion to their completion.
+    held: u32,
 }
 
 impl Entity {
@@ -363,7 +365,11 @@ impl Schedule {
             self.levels[level as usize].classes[class].idle.remove(&mut self.nodes, entity);
             self.forget(entity);
         }
-        self.at(entity).level = group;
+        let held = self.entities[entity as usize].held;
+        self.hold(queue, |all| all - held);
+        let it = self.at(entity);
+        (it.level, it.held) = (group, 0);
+        self.hold(queue, |all| all + held);
         if was_active {
             self.at(entity).service = 0;
             self.activate(queue, Return::Late);

@@ -1,7 +1,7 @@
 //! Reasons for which requests wait.
 
 use super::{Bfq, NO_QUEUE};
-use goodness_core::{IoContext, IoReason, RequestId, WhyWaits};
+use goodness_core::{IoContext, IoReason, RequestId, Submitter, WhyWaits};
 
 impl Bfq {
     pub(super) fn reason(&self, cx: &IoContext, question: WhyWaits) -> Option<IoReason> {
@@ -53,9 +53,16 @@ impl Bfq {
             return None;
         }
         if queue.outstanding == 0 {
-            return Some(IoReason::Idles { submitter: queue.of });
+            return (!self.has_requests(cx, queue.of)).then_some(IoReason::Idles { submitter: queue.of });
         }
         (!queue.moved && !self.has_moved(cx, waiting, waits_in)).then(|| self.turn_of(serving, waits_in))
+    }
+
+    /// True if synchronous requests of a process are here: in a queue that it has left.
+    fn has_requests(&self, cx: &IoContext, submitter: Submitter) -> bool {
+        let all = self.owner.iter().enumerate().filter(|(_, owner)| **owner != NO_QUEUE);
+        let mut all = all.map(|(request, _)| &cx.requests[RequestId(request as u32)]);
+        all.any(|it| it.submitter == submitter && it.sync)
     }
 
     /// True for two requests of one process, and for asynchronous ones, whose queues are shared.

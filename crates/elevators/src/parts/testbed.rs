@@ -280,7 +280,7 @@ impl<E: RegisteredElevator> Testbed<E> {
         let io = Io { op: job.op, sync: job.sync, priority: job.priority, group: job.group, ..read };
         let used = self.requests_of(io.op == Operation::Read);
         let process = &mut self.processes[number];
-        if self.driver.may_take(&io, used) == Allocate::Wait {
+        if matches!(self.driver.may_take(&io, used), Allocate::Wait | Allocate::OnlyFirst) {
             // Asks again a millisecond later: this testbed has no list of waiters.
             process.due.push_front(now + Span::from_ms(1));
             return;

@@ -159,7 +159,7 @@ impl<'a> RandomHost<'a> {
         match say {
             Allocate::AsUsual if used >= self.referee.facts().requests_each() => {}
             Allocate::AsUsual | Allocate::Always => self.insert(&io),
-            Allocate::Wait => {}
+            Allocate::Wait | Allocate::OnlyFirst => {}
         }
     }
 

@@ -42,9 +42,9 @@ pub struct OpenOptions {
     pub lenient: bool,
     /// Options of replaying a recording.
     pub replay: ReplayOptions,
-    /// Tasks of a recording or an experiment that are judged: names in which `*` stands for any text, ids of threads
-    /// and processes, and paths of cgroups, which begin with `/`. Default: those that the recording selects, else all
-    /// user tasks.
+    /// Tasks of a recording, an experiment or a built-in workload that are judged: names in which `*` stands for any
+    /// text, ids of threads and processes, and paths of cgroups, which begin with `/`. Default: those that the
+    /// recording selects, else all user tasks.
     pub judge: Vec<String>,
     /// Attributes of tasks that the trace does not state, in the syntax of edits: `worker*.affinity=0-1`.
     pub fact: Vec<String>,
@@ -67,7 +67,7 @@ impl OpenOptions {
     /// Refuses options that do not apply to `input`, which is `what`.
     fn refuse(&self, options: &[&'static str], input: &str, what: &str) -> Result<(), Refusal> {
         let given = [
-            ("judge", !self.judge.is_empty(), "recordings of scheduling and experiments"),
+            ("judge", !self.judge.is_empty(), "recordings of scheduling, experiments and built-in workloads"),
             ("fact", !self.fact.is_empty(), "recordings of scheduling"),
             ("window", self.window != Excerpt::WHOLE, "recordings of scheduling"),
             ("device", self.device.is_some(), "block traces and fio jobs"),
@@ -138,7 +138,7 @@ pub fn open(text: &str, options: &OpenOptions, watch: &Watch) -> Result<Work, Re
     const OF_TRACES: &[&str] = &["judge", "fact", "window", "block_events", "block_only"];
     let name = text.split(':').next().unwrap_or(text);
     if WORKLOADS.iter().any(|model| model.name == name) {
-        options.refuse(ALL, text, "a built-in workload")?;
+        options.refuse(&ALL[1..], text, "a built-in workload")?;
         return text::built_in(text, options);
     }
     match Path::new(text).extension().and_then(|e| e.to_str()) {

@@ -19,7 +19,21 @@ pub(super) fn built_in(text: &str, options: &OpenOptions) -> Result<Work, Refusa
     let name = text.split(':').next();
     let name = WORKLOADS.iter().map(|model| model.name).find(|known| name == Some(known));
     let source = BuiltIn::parse(text).map_err(|why| Refusal::usage(why).see(See::Workloads(name)))?;
-    Ok(Work::of(source, options.machine_or_ideal()?, about(InputKind::Workload, text, None)))
+    let (machine, about) = (options.machine_or_ideal()?, about(InputKind::Workload, text, None));
+    if options.judge.is_empty() {
+        return Ok(Work::of(source, machine, about));
+    }
+    let (judged, details) = judge(text, &source.task_names(), options)?;
+    Ok(Work { details, ..Work::of(source.with_judged(judged), machine, about) })
+}
+
+/// The tasks that the options judge, of those with these names, and what the report says of it.
+fn judge(text: &str, names: &[String], options: &OpenOptions) -> Result<(Vec<bool>, Details), Refusal> {
+    let tasks: Vec<(&str, u64)> = names.iter().map(String::as_str).zip(1..).collect();
+    let judged = judged::meant(text, &tasks, &options.judge)?;
+    let count = judged.iter().filter(|is| **is).count();
+    let workload_notes = vec![format!("{count} of {} tasks belong to the judged work", tasks.len())];
+    Ok((judged, Details { workload_notes, ..Details::default() }))
 }
 
 pub(super) fn experiment(text: &str, options: &OpenOptions, watch: &Watch) -> Result<Work, Refusal> {
@@ -34,12 +48,9 @@ pub(super) fn experiment(text: &str, options: &OpenOptions, watch: &Watch) -> Re
     if options.judge.is_empty() {
         return Ok(Work::of(source, machine, about));
     }
-    let tasks: Vec<(&str, u64)> = source.task_names().zip(1..).collect();
-    let judged = judged::meant(text, &tasks, &options.judge)?;
-    let count = judged.iter().filter(|is| **is).count();
-    let workload_notes = vec![format!("{count} of {} tasks belong to the judged work", tasks.len())];
-    let work = Work::of(source.with_judged(judged), machine, about);
-    Ok(Work { details: Details { workload_notes, ..Details::default() }, ..work })
+    let names: Vec<String> = source.task_names().map(ToString::to_string).collect();
+    let (judged, details) = judge(text, &names, options)?;
+    Ok(Work { details, ..Work::of(source.with_judged(judged), machine, about) })
 }
 
 pub(super) fn rt_app(text: &str, options: &OpenOptions, watch: &Watch) -> Result<Work, Refusal> {

@@ -1,7 +1,7 @@
 //! CPUs that are offline: slices on a track of each such CPU.
 
 use super::message::{Message, packet};
-use super::{SEQUENCE, Writer};
+use super::{Writer, declaration};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
@@ -16,9 +16,7 @@ impl Writer<'_> {
         for cpu in cpus {
             let mut track = Message::default();
             track.number(1, track_of(cpu.0)).text(2, &format!("{of}offline CPU {}", cpu.0));
-            let mut message = Message::default();
-            message.number(8, 0).message(60, &track).number(10, SEQUENCE);
-            packet(out, &message)?;
+            packet(out, &declaration(&track))?;
         }
         self.timeline.offline.iter().try_for_each(|it| self.slice(track_of(it.cpu.0), "offline", (it.from, it.to), out))
     }

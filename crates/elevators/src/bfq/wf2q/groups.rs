@@ -2,6 +2,16 @@
 
 use super::{Entity, Place, Return, Schedule};
 
+/// Levels of priority in a class.
+const LEVELS_OF_CLASS: u64 = 8;
+
+/// Slots that an entity may have.
+struct Part {
+    slots: u64,
+    /// It, or one around it, holds as many.
+    is_used_up: bool,
+}
+
 impl Schedule {
     /// Brings the groups around a queue up to date after it was requeued or deactivated.
     pub(super) fn follow_service(&mut self, queue: u32) {
@@ -63,6 +73,43 @@ impl Schedule {
         let class = self.levels[level as usize].classes.iter().find(|class| !class.active.is_empty())?;
         let at = class.next(&self.nodes).1;
         Some(self.entities[at as usize].budget)
+    }
+
+    /// Changes the number of requests that a queue, and each group around it, holds.
+    pub fn hold(&mut self, queue: u32, change: impl Fn(u32) -> u32) {
+        let mut entity = self.entity_of(queue);
+        loop {
+            let it = self.at(entity);
+            it.held = change(it.held);
+            let Some(group) = it.level.checked_sub(1) else { return };
+            entity = group;
+        }
+    }
+
+    /// True if a queue or a group around it holds its part of `slots` or more. Parts are by weight among all beside it
+    /// that have a share of the present. One without such a share may have more, so that it comes to have one.
+    pub fn holds_its_part(&self, queue: u32, slots: u32) -> bool {
+        self.part(self.entity_of(queue), slots).is_some_and(|part| part.is_used_up)
+    }
+
+    /// The part of an entity: that of `slots` which the group around it has, by its weight.
+    fn part(&self, entity: u32, slots: u32) -> Option<Part> {
+        let Entity { place, level, class, weight, held, .. } = self.entities[entity as usize];
+        if place == Place::Out {
+            return None;
+        }
+        let outer = match level.checked_sub(1) {
+            Some(group) => self.part(group, slots)?,
+            None => Part { slots: u64::from(slots), is_used_up: false },
+        };
+        let classes = &self.levels[level as usize].classes;
+        let all = match self.queue_of(entity) {
+            // A lower class gets less than the lowest weight of a higher one.
+            Some(_) => classes[..=class].iter().fold(0, |all, class| LEVELS_OF_CLASS * all + class.weights),
+            None => classes[class].weights,
+        };
+        let slots = (outer.slots * weight + all / 2) / all;
+        Some(Part { slots, is_used_up: outer.is_used_up || u64::from(held) >= slots })
     }
 
     /// The two that decide between a queue and the one in service: they themselves if they are in one group, else the
