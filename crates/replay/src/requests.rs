@@ -9,12 +9,15 @@
 //! If the clients of a selected server are on other machines, a request begins with the soft interrupt that wakes a
 //! task of the server. It ends when that task waits again, unless it waits for a task that it has woken.
 //!
+//! If the recording has the calls of a client, its requests are those of its own calls (`by_calls`).
+//!
 //! A message that only closes a connection is no request: `control_messages` tells them apart.
 //!
 //! The marks for begin and end of a request are at records of its client. Recovery puts them into the client's
 //! programme, so a replay reports its requests as a modelled client does. The same marks measure the recording.
 
 mod at_once;
+mod by_calls;
 mod clients;
 pub(crate) mod control_messages;
 mod follow;
@@ -109,7 +112,8 @@ impl Requests {
         }
         let first = Follow::new(history, &clients, pools, vec![None; clients.len()]).through(rule);
         let limits = first.visits.iter().map(|visits| limit(visits)).collect();
-        let all = Follow::new(history, &clients, pools, limits).through(rule).found;
+        let of_wakings = Follow::new(history, &clients, pools, limits).through(rule).found;
+        let all = by_calls::preferred(of_wakings, by_calls::find(history, rule, &clients), clients.len());
         let kinds = clients.kinds(history);
         let at_once = at_once::find(history, rule, &clients, &kinds);
         Requests { all, kinds, at_once }
@@ -192,6 +196,46 @@ mod tests {
                 _ => {}
             }
         }
+    }
+
+    /// Number, median and 99th percentile in µs of ascending `latencies`.
+    fn summary(latencies: &[u64]) -> [u64; 3] {
+        let at = |percent: usize| latencies[(latencies.len() * percent).div_ceil(100) - 1];
+        [latencies.len() as u64, at(50), at(99)]
+    }
+
+    /// What `wrk` reported of `name`, and what is found by the calls, or without them.
+    fn of_wrk(name: &str, has_calls: bool) -> ([u64; 3], [u64; 3]) {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings/guest");
+        let report = std::fs::read_to_string(folder.join(format!("{name}.csv"))).expect("the report is shipped");
+        let rows = report.lines().skip(1).map(|line| line.split_once(',').expect("two columns"));
+        let number = |text: &str| text.parse::<u64>().expect("a number");
+        let reported: Vec<u64> = rows.flat_map(|(us, count)| vec![number(us); number(count) as usize]).collect();
+        let mut recording = load(&folder.join(format!("{name}.ftrace.zst"))).expect("the recording is shipped");
+        recording.records.retain(|it| has_calls || !matches!(it.event, SchedEvent::Call { .. }));
+        let history = History::of(&recording);
+        let rule = Rule::new(&history, TickGrid::find(&history));
+        let windows = Windows::find(&history, &rule);
+        let pools = Pools::find(&history, &rule, &windows);
+        let served = Requests::find(&history, &rule, &windows, &pools).served(&recording.records);
+        let mut found: Vec<u64> = served.iter().map(|it| it.latency.0 / 1000).collect();
+        found.sort_unstable();
+        (summary(&reported), summary(&found))
+    }
+
+    /// True if the number is off by at most 2 %, median and 99th percentile by at most 10 %.
+    fn is_near(reported: [u64; 3], found: [u64; 3]) -> bool {
+        let off = |at: usize, percent: u64| found[at].abs_diff(reported[at]) * 100 <= reported[at] * percent;
+        off(0, 2) && off(1, 10) && off(2, 10)
+    }
+
+    #[test]
+    fn requests_on_several_connections_are_those_that_wrk_reported_if_the_calls_are_recorded() {
+        let (reported, found) = of_wrk("nginx-wrk-t1c8", true);
+        println!("{found:?} found, {reported:?} reported");
+        assert!(is_near(reported, found), "{found:?} found, {reported:?} reported");
+        let (_, without) = of_wrk("nginx-wrk-t1c8", false);
+        assert!(!is_near(reported, without), "{without:?} found without calls, {reported:?} reported");
     }
 
     #[test]
