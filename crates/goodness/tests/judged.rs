@@ -125,7 +125,7 @@ fn judging_nobody_is_refused_with_the_nearest_name() {
         (NAME, "9999999", "no thread or process of"),
         (NAME, "/no/such/group", "cgroup"),
         (foreign, "/system.slice", "states no cgroups; name tasks or their ids instead"),
-        ("mixed", "hog", "a built-in workload; leave it out"),
+        ("mixed", "hog", "no task of mixed has that name"),
     ] {
         let refusal = open(input, &judging(&["ab", pattern]), &unwatched).err().expect("nobody is meant");
         let said = refusal.to_string();
