@@ -231,11 +231,13 @@ mod tests {
 
     #[test]
     fn requests_on_several_connections_are_those_that_wrk_reported_if_the_calls_are_recorded() {
-        let (reported, found) = of_wrk("nginx-wrk-t1c8", true);
-        println!("{found:?} found, {reported:?} reported");
-        assert!(is_near(reported, found), "{found:?} found, {reported:?} reported");
-        let (_, without) = of_wrk("nginx-wrk-t1c8", false);
-        assert!(!is_near(reported, without), "{without:?} found without calls, {reported:?} reported");
+        for name in ["nginx-wrk-t1c8", "nginx-wrk-t2c16-2cpu"] {
+            let (reported, found) = of_wrk(name, true);
+            println!("{name}: {found:?} found, {reported:?} reported");
+            assert!(is_near(reported, found), "{name}: {found:?} found, {reported:?} reported");
+            let (_, without) = of_wrk(name, false);
+            assert!(!is_near(reported, without), "{name}: {without:?} found without calls, {reported:?} reported");
+        }
     }
 
     #[test]
