@@ -1,6 +1,5 @@
 //! Common parts of CFS and EEVDF: the classes on each CPU (reservations, real-time, fair), accounting of the running
 //! task, wake-up preemption, placement and balancing. The [`Order`] orders the fair tasks.
-//!
 //! Source: specs section 5 and the oracle recordings. As in the kernel, the running task stays in the accounts of its
 //! queue until another one is picked: `charge` followed by `enqueue(Preempted)` changes nothing by itself.
 
@@ -76,10 +75,8 @@ impl Cpu {
 
     /// Time of the next alarm: the end of a slice, or of throttle or server, which matter beside real-time tasks alone.
     fn next_alarm(&self) -> Time {
-        if !self.has_realtime() {
-            return self.slice_end;
-        }
-        self.server.next_timer().min(self.realtime.next_timer()).min(self.slice_end)
+        let above = || self.server.next_timer().min(self.realtime.next_timer());
+        if self.has_realtime() { above().min(self.slice_end) } else { self.slice_end }
     }
 }
 
@@ -110,8 +107,7 @@ impl<O: Order> Registered for Stack<O> {
 
     fn new(machine: &Machine, settings: O::Settings, seed: Seed) -> Self {
         let order = O::new(machine, &settings);
-        let version = order.version();
-        let (serves, times_slices) = (order.has_fair_server(), order.times_slices());
+        let (version, serves, times_slices) = (order.version(), order.has_fair_server(), order.times_slices());
         let cpu = |_| Cpu {
             running: Running::Nothing,
             realtime: Realtime::new(!serves),

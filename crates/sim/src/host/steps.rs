@@ -135,6 +135,10 @@ impl Host<'_> {
                 return Then::Next;
             }
         }
+        self.perform_rare(cpu, task, step)
+    }
+
+    fn perform_rare(&mut self, cpu: CpuId, task: TaskId, step: Step) -> Then {
         match step {
             Step::Compute(_) | Step::Kernel(Span::ZERO) | Step::Sleep(_) => Then::Next,
             Step::Kernel(work) => self.enter_kernel(cpu, task, work),
