@@ -301,7 +301,7 @@ fn a_queue_of_a_disk(rng: &mut Rng) -> Planted {
 /// A kind of cause, and what plants it.
 type Kind = (&'static str, fn(&mut Rng) -> Planted);
 
-const KINDS: [Kind; 23] = [
+const KINDS: [Kind; 24] = [
     ("a hog ahead", a_hog_ahead),
     ("a hog ahead, cfs", a_hog_ahead_under_cfs),
     ("a higher class", a_higher_class),
