@@ -60,7 +60,7 @@ fn draw_steps(rng: &mut Rng, cpus: u64) -> Vec<Step> {
             9 => steps.push(Step::Yield),
             10 => steps.extend([Step::Wake(channel), Step::Compute(short)]),
             11 => steps.push(Step::Wait(channel)),
-            12 if LOCKS[lock.0 as usize].is_shareable() && short.0 % 3 > 0 => {
+            12 if LOCKS[lock.0 as usize].is_shareable() && !short.0.is_multiple_of(3) => {
                 steps.extend([Step::LockShared(lock), Step::Compute(short), Step::Unlock(lock)]);
             }
             12 if rng.below(3) > 0 => steps.extend([Step::Lock(lock), Step::Compute(short), Step::Unlock(lock)]),

@@ -298,7 +298,7 @@ fn a_queue_of_a_disk(rng: &mut Rng) -> Planted {
     }
 }
 
-/// A kind of cause, and what plants it.
+/// A kind of cause, and what plants it. New ones come last: the place is the stream of random numbers.
 type Kind = (&'static str, fn(&mut Rng) -> Planted);
 
 const KINDS: [Kind; 24] = [
@@ -319,13 +319,13 @@ const KINDS: [Kind; 24] = [
     ("a quota", a_quota),
     ("an affinity beside an idle CPU", an_affinity),
     ("the holder of a lock", a_lock_holder),
-    ("a reader of a lock", a_reader_of_a_lock),
     ("who preempts the holder of a lock", a_preempted_lock_holder),
     ("who delays the waker", a_late_waker),
     ("its own work", its_own_work),
     ("its own kind", its_own_kind),
     ("a slow device", a_slow_device),
     ("the queue of a disk", a_queue_of_a_disk),
+    ("a reader of a lock", a_reader_of_a_lock),
 ];
 
 /// A task that is there in every experiment and delays nobody much.
