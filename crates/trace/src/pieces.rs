@@ -16,8 +16,9 @@ use std::ops::Range;
 /// Events that are held at a time. A choice: they take 50 to 100 MB.
 pub const PIECE: usize = 1 << 20;
 
-/// Reads a part of a trace, of which `piece` events are held at a time, and passes on its records in order of time. They
-/// are repaired as in a [`Recording`], but for repairs that depend on what comes more than a quarter of a piece later.
+/// Reads a part of a trace, of which `piece` events are held at a time, and passes on its records in order of time.
+/// They are repaired as in a [`Recording`], but for repairs that depend on what comes more than a quarter of a piece
+/// later.
 ///
 /// # Errors
 /// See [`read_excerpt`].
