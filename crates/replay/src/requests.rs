@@ -204,7 +204,7 @@ mod tests {
         [latencies.len() as u64, at(50), at(99)]
     }
 
-    /// What `wrk` reported of `name`, and what is found by the calls, or without them.
+    /// The report of `wrk` on `name`, and the requests found by the calls, or without them.
     fn of_wrk(name: &str, has_calls: bool) -> ([u64; 3], [u64; 3]) {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings/guest");
         let report = std::fs::read_to_string(folder.join(format!("{name}.csv"))).expect("the report is shipped");

@@ -220,7 +220,7 @@ fn passer(section: &Arc<Section>, rng: &mut Rng, cpus: u64, takes: bool) -> Task
     if rng.below(5) == 0 { realtime(1 + rng.below(99) as u8, spec) } else { spec }
 }
 
-/// How often a drawn run broke the rule of the lock, and whether everyone came to an end.
+/// Number of times that a drawn run broke the rule of the lock, and true if everyone came to an end.
 fn drawn<P: Registered>(seed: u64, takes: bool) -> (u64, bool) {
     let mut rng = Seed(seed).stream("rwsem", 0).rng();
     let cpus = 1 + rng.below(6);

@@ -28,7 +28,7 @@ pub struct TaskRun {
     pub is_forked: bool,
 }
 
-/// What a task has of a critical section in user mode.
+/// State of a task that concerns its critical section in user mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
     /// It is in none, or lost its CPU within it.

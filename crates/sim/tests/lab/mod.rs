@@ -62,7 +62,7 @@ pub fn schedule(events: &[(Time, Event)]) -> String {
 pub const MS: fn(u64) -> Span = Span::from_ms;
 pub const US: fn(u64) -> Span = Span::from_us;
 
-/// What a run reported.
+/// The report of a run.
 pub type Events = Vec<(Time, Event)>;
 
 /// A task that repeats `steps` for ever.
