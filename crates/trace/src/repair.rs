@@ -36,13 +36,30 @@ enum Standing {
     Gone,
 }
 
+/// Something that happened, and its place among the records.
+#[derive(Clone, Copy, Debug, Default)]
+struct Moment {
+    at: u64,
+    /// Number of the first record that may follow it.
+    next_record: u64,
+    /// True if its place is known by its time alone: it follows all records of that time.
+    inferred: bool,
+}
+
+impl Moment {
+    /// True if record number `record`, at time `at`, certainly comes after it.
+    fn precedes(&self, (at, record): (u64, u64)) -> bool {
+        record >= self.next_record && if self.inferred { at > self.at } else { at >= self.at }
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 struct TaskState {
     standing: Standing,
     /// Time of its last waking, and the number of that record.
     woken: Option<(u64, u64)>,
-    /// Time it last left a CPU, and the number of the next record.
-    left: (u64, u64),
+    /// When it last left a CPU.
+    left: Moment,
     /// A waking came while it was still running.
     woken_early: bool,
     exiting: bool,
@@ -54,10 +71,8 @@ struct CpuState {
     running: Option<Option<TaskId>>,
     /// Priority of the running task, if known.
     prio: Option<i16>,
-    /// Number of the record after the last line of this CPU.
-    next_record: u64,
-    /// Time of that line.
-    last: u64,
+    /// Its last line, or the last switch that was inferred.
+    last: Moment,
     /// True if that line has need-resched set.
     resched: bool,
     /// Time of the last switch, and the task that left.
@@ -110,8 +125,7 @@ impl Repairer {
             }
         }
         let cpu = &mut self.cpus[slot];
-        cpu.next_record = self.records;
-        cpu.last = at;
+        cpu.last = Moment { at, next_record: self.records, inferred: false };
         cpu.resched = resched;
     }
 
@@ -145,7 +159,7 @@ impl Repairer {
         self.repairs.add(Repair::LostEvents, u64::from(count.max(1)), line.line);
         if let Some(Some(task)) = self.cpus[line.cpu as usize].running.take() {
             self.states[task.index()].standing = Standing::Unknown;
-            self.states[task.index()].left = (line.at, self.records + 1);
+            self.states[task.index()].left = Moment { at: line.at, next_record: self.records + 1, inferred: false };
         }
         self.emit(line.at, line.cpu, SchedEvent::Lost { count }, consumer);
     }
@@ -317,9 +331,9 @@ impl Repairer {
     }
 
     fn leave(&mut self, task: TaskId, prev_state: PrevState, at: u64, line: u64) {
-        let after = self.records + 1;
+        let left = Moment { at, next_record: self.records + 1, inferred: false };
         let state = &mut self.states[task.index()];
-        state.left = (at, after);
+        state.left = left;
         let recent = state.woken.is_some_and(|(woken, _)| at - woken <= EARLY_NS);
         if state.woken_early && (prev_state.is_runnable() || prev_state.is_dead() || !recent) {
             state.woken_early = false;

@@ -35,6 +35,22 @@ fn in_pieces(text: &str, piece: usize) -> Vec<Record> {
     all
 }
 
+/// A task runs in two places, and one that was woken at the very time at which it must have left comes after it: both
+/// switches are inferred, in this order.
+#[test]
+fn inferred_switches_of_one_time_keep_their_order() {
+    let lost = "CPU:0 [LOST 0 EVENTS]".to_string();
+    let lines = [
+        switch(1_230, 1, 3, "S", 2),
+        waking(1_265, 0, 3, 1, 1),
+        lost,
+        switch(1_300, 2, 3, "S", 2),
+        switch(1_300, 1, 1, "S", 2),
+    ];
+    let text = format!("# tracer: nop\n{}\n", lines.join("\n"));
+    holds(&load(text.as_bytes()).expect("a trace"), text.len());
+}
+
 proptest! {
     #[test]
     fn random_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..600)) {

@@ -1,6 +1,6 @@
 //! Begins anew where an excerpt of a trace begins, with the state at that time.
 
-use super::Repairer;
+use super::{Moment, Repairer};
 use crate::event::{Origin, Record, SchedEvent};
 use crate::prev_state::PrevState;
 use crate::record_consumer::RecordConsumer;
@@ -17,11 +17,11 @@ impl Repairer {
         self.repairs = Repairs::default();
         (self.records, self.wakings, self.switches) = (0, 0, 0);
         for state in &mut self.states {
-            state.left.1 = 0;
+            state.left.next_record = 0;
             state.woken = state.woken.map(|(woken, _)| (woken, 0));
         }
         for (cpu, state) in (0..).zip(&mut self.cpus) {
-            (state.next_record, state.last) = (0, at);
+            state.last = Moment { at, next_record: 0, inferred: false };
             if let (Some(Some(next)), Some(next_prio)) = (state.running, state.prio) {
                 let (prev_prio, prev_state) = (IDLE_PRIO, PrevState::RUNNABLE);
                 let event = SchedEvent::Switch { prev: None, next: Some(next), prev_prio, next_prio, prev_state };

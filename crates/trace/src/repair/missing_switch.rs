@@ -10,7 +10,7 @@
 //! The replaced task counts as asleep if it was woken in between. Otherwise its next event decides: running without a
 //! waking means it was preempted.
 
-use super::{CpuState, Repairer, Standing};
+use super::{CpuState, Moment, Repairer, Standing};
 use crate::event::{Origin, Record, SchedEvent};
 use crate::prev_state::PrevState;
 use crate::record_consumer::RecordConsumer;
@@ -66,8 +66,7 @@ impl Repairer {
         // Events have 0 where it is unknown.
         let [prev_prio, next_prio_or_0] = [state.prio, next_prio].map(Option::unwrap_or_default);
         let (at, place) = self.arrival(&state, next, now);
-        let since = |woken: &(u64, u64)| woken.1 >= state.next_record && woken.0 >= state.last;
-        let slept = prev.and_then(|t| self.states[t.index()].woken).filter(since);
+        let slept = prev.and_then(|t| self.states[t.index()].woken).filter(|woken| state.last.precedes(*woken));
         let prev_state = match (prev, slept) {
             (None, _) => PrevState::RUNNABLE,
             (Some(_), Some(_)) => PrevState::SLEEPING,
@@ -89,14 +88,14 @@ impl Repairer {
             Some((woken, record)) => {
                 // It slept before it was woken: a task that comes later finds the CPU idle.
                 self.emit_late(woken, cpu, switch(prev, prev_prio, prev_state, None, 120), record..record, consumer);
-                self.left(prev, (woken, record));
+                self.left(prev, Moment { at: woken, next_record: record, inferred: false });
                 let (at, start) = (at.max(woken), place.start.max(record));
                 let from_idle = switch(None, 120, PrevState::RUNNABLE, next, next_prio_or_0);
                 self.emit_late(at, cpu, from_idle, start..place.end, consumer);
                 at
             }
             None => {
-                self.left(prev, (at, place.start));
+                self.left(prev, Moment { at, next_record: place.start, inferred: true });
                 self.emit_late(at, cpu, switch(prev, prev_prio, prev_state, next, next_prio_or_0), place, consumer);
                 at
             }
@@ -104,7 +103,7 @@ impl Repairer {
         self.begin_stretch(cpu, next, next_prio, at);
     }
 
-    fn left(&mut self, task: Option<TaskId>, when: (u64, u64)) {
+    fn left(&mut self, task: Option<TaskId>, when: Moment) {
         if let Some(task) = task {
             self.states[task.index()].left = when;
         }
@@ -114,9 +113,11 @@ impl Repairer {
     fn arrival(&self, cpu: &CpuState, next: Option<TaskId>, now: u64) -> (u64, Range<u64>) {
         let state = next.map(|t| self.states[t.index()]).unwrap_or_default();
         // Not before the CPU's last line, and not while the task was still elsewhere.
-        let (from, start) = (cpu.last.max(state.left.0), cpu.next_record.max(state.left.1));
+        let (from, start) = (cpu.last.at.max(state.left.at), cpu.last.next_record.max(state.left.next_record));
         match state.woken.filter(|_| state.standing == Standing::Runnable) {
-            Some((at, record)) if record >= start && at >= from => (at, record + 1..record + 1),
+            Some(woken) if cpu.last.precedes(woken) && state.left.precedes(woken) => {
+                (woken.0, woken.1 + 1..woken.1 + 1)
+            }
             Some(_) if cpu.resched || cpu.running == Some(None) => (from, start..self.records),
             _ => (from + now.saturating_sub(from) / 2, start..self.records),
         }
@@ -125,7 +126,7 @@ impl Repairer {
     /// `next` runs on `cpu` since `at`; what else is put in there comes later.
     fn begin_stretch(&mut self, cpu: u32, next: Option<TaskId>, prio: Option<i16>, at: u64) {
         let state = &mut self.cpus[cpu as usize];
-        state.last = at;
+        state.last = Moment { at, inferred: true, ..state.last };
         state.resched = false;
         state.running = Some(next);
         state.prio = prio;
