@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// Longest time without a line. The program promises one every ten seconds.
 const SILENCE: Duration = Duration::from_secs(12);
 /// A command that goes on for that long is interrupted, if it talks or was told to be quiet.
-const ENOUGH: Duration = Duration::from_secs(24);
+const ENOUGH: Duration = Duration::from_secs(14);
 /// Time to end after an interrupt. The program promises one second on a machine that has time for it.
 const ENDING: Duration = Duration::from_secs(6);
 /// Address space of a command, in KiB.
@@ -53,7 +53,7 @@ impl Attempt {
         let program = std::env::var_os("GOODNESS_PROGRAM").unwrap_or_else(|| env!("CARGO_BIN_EXE_goodness").into());
         command.arg(program).args(&self.words).current_dir(here.path()).env("NO_COLOR", "1");
         let is_quiet = self.words.iter().any(|it| it == "--quiet");
-        watched(command, if is_quiet { ENOUGH * 2 } else { SILENCE }, ENOUGH)
+        watched(command, if is_quiet { ENOUGH * 4 } else { SILENCE }, ENOUGH)
     }
 
     /// Keeps the input of a failure. Returns what to look at.
