@@ -267,6 +267,7 @@ fn event(disk: DiskId, stage: IoStage, io: &Io, span: Span) -> IoEvent {
         request: RequestId(0),
         survivor: RequestId(0),
         submitter: io.submitter,
+        owner: io.owner,
         sector: io.sector,
         sectors: io.sectors,
         span,

@@ -172,6 +172,8 @@ pub struct IoEvent {
     pub survivor: RequestId,
     /// The submitter.
     pub submitter: Submitter,
+    /// The task whose data it moves: the submitter, but for write-back.
+    pub owner: Submitter,
     /// First sector: of the I/O for `Queued`, the merges and `Done`, else of the request.
     pub sector: u64,
     /// Number of sectors, likewise.

@@ -133,13 +133,15 @@ pub struct Io {
     pub mergeable: bool,
     /// The submitter.
     pub submitter: Submitter,
+    /// The task whose data it moves: the submitter, but for write-back of a page cache the one that wrote to the file.
+    pub owner: Submitter,
     /// Its priority.
     pub priority: IoPriority,
     /// The CPU on which it was submitted: it chooses the software queue.
     pub cpu: u16,
     /// The submitter's number for it, returned on completion.
     pub tag: u64,
-    /// The task group of the submitter.
+    /// The task group of the owner.
     pub group: GroupId,
     /// Time that a limit of the group has held it back before it got here; `None` if none has.
     pub held: Option<Span>,
@@ -157,6 +159,7 @@ impl Io {
             durable: false,
             mergeable: true,
             submitter,
+            owner: submitter,
             priority: IoPriority::DEFAULT,
             cpu: 0,
             tag: 0,
@@ -222,11 +225,13 @@ pub struct Request {
     pub mergeable: bool,
     /// The first submitter.
     pub submitter: Submitter,
+    /// The task whose data it moves, as of an [`Io`].
+    pub owner: Submitter,
     /// Its priority.
     pub priority: IoPriority,
     /// Software queue (CPU) of its submission.
     pub cpu: u16,
-    /// Task group of the submitter.
+    /// Task group of the owner.
     pub group: GroupId,
     /// The hardware queue it will go by.
     pub queue: HwQueue,
@@ -252,6 +257,7 @@ impl Request {
             durable: io.durable,
             mergeable: io.mergeable,
             submitter: io.submitter,
+            owner: io.owner,
             priority: io.priority,
             cpu: io.cpu,
             group: io.group,
@@ -277,6 +283,7 @@ impl Request {
             sync: self.sync,
             durable: self.durable,
             mergeable: self.mergeable,
+            owner: self.owner,
             priority: self.priority,
             cpu: self.cpu,
             group: self.group,

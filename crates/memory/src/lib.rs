@@ -10,9 +10,11 @@
 mod files;
 mod page_cache;
 mod read_ahead;
+mod shares;
 mod transfers;
 
 pub use files::{Extent, File, PAGE_BYTES, PAGE_SECTORS};
 pub use page_cache::{Limits, PageCache, Synced};
 pub use read_ahead::ReadAhead;
+pub use shares::Owner;
 pub use transfers::{Direction, Transfer, TransferId};

@@ -4,11 +4,13 @@
 //! long read does not evict frequently used pages. The flusher writes dirty pages back when they exceed a share of
 //! memory or an age, in page order. Writers wait while dirty pages exceed a larger share.
 
+use crate::shares::{Owner, Shares};
 use crate::transfers::{Direction, Transfer, TransferId, Transfers};
 use goodness_core::{FileId, Span, Time};
 use goodness_queues::{Links, List, Nodes, Tree};
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
+use std::ops::Bound;
 
 /// Sizes and times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +70,9 @@ struct Page {
 struct FileState {
     dirty: u32,
     since: Time,
+    /// Whoever made it dirty when it was clean. The kernel likewise has one owner for each file, and changes it after
+    /// some seconds in which others write most of it.
+    owner: Owner,
 }
 
 /// Multiplicative hashing of page keys; the table is never iterated.
@@ -112,7 +117,7 @@ pub struct PageCache {
     /// Dirty pages by key: file, then page.
     dirty: Tree,
     dirty_nodes: Nodes<0>,
-    writing: u32,
+    shares: Shares,
     files: Vec<FileState>,
     /// Files with dirty pages, by the time since when.
     dirty_files: BTreeSet<(Time, FileId)>,
@@ -122,9 +127,9 @@ pub struct PageCache {
 }
 
 impl PageCache {
-    /// An empty cache for `files` files.
+    /// An empty cache for `files` files, whose owners are of `domains` domains.
     #[must_use]
-    pub fn new(limits: Limits, files: usize) -> PageCache {
+    pub fn new(limits: Limits, files: usize, domains: usize) -> PageCache {
         PageCache {
             limits,
             table: HashMap::default(),
@@ -135,7 +140,7 @@ impl PageCache {
             active: List::default(),
             dirty: Tree::default(),
             dirty_nodes: Nodes::default(),
-            writing: 0,
+            shares: Shares::new(domains),
             files: vec![FileState::default(); files],
             dirty_files: BTreeSet::new(),
             cursor: 0,
@@ -158,13 +163,15 @@ impl PageCache {
     /// Pages that are dirty or being written.
     #[must_use]
     pub fn unclean(&self) -> u32 {
-        self.dirty.len() as u32 + self.writing
+        self.shares.all_unclean()
     }
 
-    /// True if writers must wait.
+    /// True if writers of `domain` must wait: too many pages are dirty, or, from halfway between the flusher's limit and
+    /// the writers' on, more of `domain` than its share.
     #[must_use]
-    pub fn is_throttling(&self) -> bool {
-        self.unclean() > self.limits.dirty
+    pub fn is_throttling(&self, domain: u32) -> bool {
+        let (all, Limits { background, dirty, .. }) = (self.unclean(), self.limits);
+        all > dirty || all > (background + dirty) / 2 && self.shares.unclean(domain) > self.shares.part(domain, dirty)
     }
 
     /// `reader` reads pages `first .. end`; pages up to `ahead` are read ahead. Appends the necessary fetches to `out`.
@@ -208,7 +215,14 @@ impl PageCache {
     }
 
     fn fetch(&mut self, file: FileId, first: u32, pages: u32, sync: bool) -> TransferId {
-        let id = self.transfers.begin(file, first, pages, Direction::Fetch, sync);
+        let id = self.transfers.begin(Transfer {
+            file,
+            first,
+            pages,
+            direction: Direction::Fetch,
+            sync,
+            owner: Owner::default(),
+        });
         for page in first..first + pages {
             self.enter(key(file, page), State::Fetching(id));
         }
@@ -228,9 +242,9 @@ impl PageCache {
         waits
     }
 
-    /// Overwrites pages `first .. end` entirely, in memory. None of them may be being fetched; see
+    /// `owner` overwrites pages `first .. end` entirely, in memory. None of them may be being fetched; see
     /// [`PageCache::wait_for_fetches`].
-    pub fn write(&mut self, now: Time, file: FileId, first: u32, end: u32) {
+    pub fn write(&mut self, now: Time, owner: Owner, file: FileId, first: u32, end: u32) {
         for page in first..end {
             let key = key(file, page);
             let slot = match self.table.get(&key) {
@@ -242,38 +256,50 @@ impl PageCache {
                 State::Writing { redirtied } => *redirtied = true,
                 State::Dirty => {}
                 State::Fetching(_) => unreachable!("the writer waits for what is being fetched"),
-                State::Clean | State::Free => self.soil(now, slot, file),
+                State::Clean | State::Free => self.soil(now, slot, file, owner),
             }
         }
     }
 
-    fn soil(&mut self, now: Time, slot: u32, file: FileId) {
+    fn soil(&mut self, now: Time, slot: u32, file: FileId, owner: Owner) {
         self.pages[slot as usize].state = State::Dirty;
         let state = &mut self.files[file.0 as usize];
         if state.dirty == 0 {
-            state.since = now;
+            (state.since, state.owner) = (now, owner);
             self.dirty_files.insert((now, file));
         }
         state.dirty += 1;
+        self.shares.soiled(state.owner.domain);
         self.dirty_nodes.reserve(self.pages.len());
         self.dirty.insert(&mut self.dirty_nodes, slot, self.pages[slot as usize].key as i64, []);
     }
 
-    /// Appends the transfers the flusher should write now to `out`, at most `most`.
-    pub fn write_back(&mut self, now: Time, most: usize, out: &mut Vec<TransferId>) {
-        let mut rest = most;
-        while rest > 0 && self.dirty.len() as u32 > self.limits.background {
-            let Some(slot) = self.next_at_cursor() else { return };
-            out.push(self.write_run(slot, false));
-            rest -= 1;
-        }
-        while rest > 0
-            && let Some((since, file)) = self.dirty_files.first().copied()
-            && now.since(since) >= self.limits.expire
-            && let Some(slot) = self.first_dirty(file)
+    /// Appends the transfers the flusher should write now to `out`. `admits` is asked for each, with the owner's
+    /// domain; a file that is refused is passed over.
+    pub fn write_back(&mut self, now: Time, mut admits: impl FnMut(u32) -> bool, out: &mut Vec<TransferId>) {
+        let (mut from, mut refused) = (self.cursor, 0);
+        while refused < self.dirty_files.len()
+            && self.dirty.len() as u32 > self.limits.background
+            && let Some(slot) = self.dirty_at_or_after(from).or_else(|| self.dirty.first())
         {
-            out.push(self.write_run(slot, false));
-            rest -= 1;
+            let file = FileId((self.pages[slot as usize].key >> 32) as u32);
+            if admits(self.files[file.0 as usize].owner.domain) {
+                out.push(self.write_run(slot, false));
+                (from, refused) = (self.cursor, 0);
+            } else {
+                (from, refused) = (key(FileId(file.0 + 1), 0), refused + 1);
+            }
+        }
+        let mut next = self.dirty_files.first().copied();
+        while let Some((since, file)) = next
+            && now.since(since) >= self.limits.expire
+        {
+            while let Some(slot) = self.first_dirty(file)
+                && admits(self.files[file.0 as usize].owner.domain)
+            {
+                out.push(self.write_run(slot, false));
+            }
+            next = self.dirty_files.range((Bound::Excluded((since, file)), Bound::Unbounded)).next().copied();
         }
     }
 
@@ -296,11 +322,6 @@ impl PageCache {
         (self.pages[slot as usize].key >> 32 == u64::from(file.0)).then_some(slot)
     }
 
-    /// The first dirty page after the flusher's last position, or the first of all.
-    fn next_at_cursor(&self) -> Option<u32> {
-        self.dirty_at_or_after(self.cursor).or_else(|| self.dirty.first())
-    }
-
     fn dirty_at_or_after(&self, key: u64) -> Option<u32> {
         self.dirty.first_from(&self.dirty_nodes, key as i64)
     }
@@ -320,30 +341,33 @@ impl PageCache {
             self.pages[slot as usize].state = State::Writing { redirtied: false };
             count += 1;
         }
-        self.writing += count;
         let state = &mut self.files[file.0 as usize];
         state.dirty -= count;
         if state.dirty == 0 {
             self.dirty_files.remove(&(state.since, file));
         }
         self.cursor = begin + u64::from(count);
-        self.transfers.begin(file, begin as u32, count, Direction::WriteBack, sync)
+        let owner = state.owner;
+        let direction = Direction::WriteBack;
+        self.transfers.begin(Transfer { file, first: begin as u32, pages: count, direction, sync, owner })
     }
 
     /// Completes a transfer, and appends its waiters to `woken`.
     pub fn done(&mut self, now: Time, id: TransferId, woken: &mut Vec<u32>) {
         let it = self.transfers.get(id);
-        let (file, first, pages, direction) = (it.file, it.first, it.pages, it.direction);
+        let (file, first, pages, direction, owner) = (it.file, it.first, it.pages, it.direction, it.owner);
+        if direction == Direction::WriteBack {
+            self.shares.written(now, owner.domain, pages);
+        }
         for page in first..first + pages {
             let slot = self.table[&key(file, page)];
             match self.pages[slot as usize].state {
-                State::Writing { redirtied: true } => self.soil(now, slot, file),
+                State::Writing { redirtied: true } => {
+                    self.soil(now, slot, file, self.files[file.0 as usize].owner);
+                }
                 State::Writing { .. } | State::Fetching(_) => self.pages[slot as usize].state = State::Clean,
                 other => unreachable!("a page that moves is {other:?}"),
             }
-        }
-        if direction == Direction::WriteBack {
-            self.writing -= pages;
         }
         self.transfers.end(id, woken);
     }
@@ -408,154 +432,4 @@ impl PageCache {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const FILE: FileId = FileId(0);
-    const ME: u32 = 7;
-
-    fn cache(pages: u32) -> PageCache {
-        PageCache::new(Limits::linux(pages), 2)
-    }
-
-    fn read(cache: &mut PageCache, first: u32, end: u32) -> (u32, Vec<TransferId>) {
-        let mut out = Vec::new();
-        let waits = cache.read(FILE, first, end, end, ME, &mut out);
-        (waits, out)
-    }
-
-    fn done(cache: &mut PageCache, at: Time, ids: &[TransferId]) -> Vec<u32> {
-        let mut woken = Vec::new();
-        for id in ids {
-            cache.done(at, *id, &mut woken);
-        }
-        woken
-    }
-
-    #[test]
-    fn pages_in_memory_are_not_fetched_again() {
-        let mut cache = cache(1000);
-        let (waits, ids) = read(&mut cache, 10, 14);
-        assert_eq!((waits, ids.len()), (1, 1));
-        assert_eq!(done(&mut cache, Time::ZERO, &ids), [ME]);
-        let (waits, ids) = read(&mut cache, 8, 16);
-        assert_eq!((waits, ids.len()), (2, 2), "before and behind what is there");
-        let spans: Vec<_> = ids.iter().map(|id| (cache.transfer(*id).first, cache.transfer(*id).pages)).collect();
-        assert_eq!(spans, [(8, 2), (14, 2)]);
-    }
-
-    #[test]
-    fn who_reads_what_is_on_its_way_waits_for_the_same_fetch() {
-        let mut cache = cache(1000);
-        let (_, ids) = read(&mut cache, 0, 8);
-        let mut out = Vec::new();
-        assert_eq!(cache.read(FILE, 2, 4, 4, 8, &mut out), 1);
-        assert!(out.is_empty());
-        assert_eq!(done(&mut cache, Time::ZERO, &ids), [ME, 8]);
-    }
-
-    #[test]
-    fn nobody_waits_for_what_is_read_ahead() {
-        let mut cache = cache(1000);
-        let mut out = Vec::new();
-        assert_eq!(cache.read(FILE, 0, 0, 32, ME, &mut out), 0);
-        assert_eq!(out.len(), 1);
-        assert!(!cache.transfer(out[0]).sync);
-    }
-
-    #[test]
-    fn one_long_read_does_not_push_out_what_is_used_often() {
-        let mut cache = cache(100);
-        for _ in 0..3 {
-            let (_, ids) = read(&mut cache, 0, 20);
-            done(&mut cache, Time::ZERO, &ids);
-        }
-        for first in (1000..5000).step_by(10) {
-            let (_, ids) = read(&mut cache, first, first + 10);
-            done(&mut cache, Time::ZERO, &ids);
-        }
-        assert_eq!(read(&mut cache, 0, 20).0, 0, "still there");
-        assert!(cache.table.len() <= 100);
-    }
-
-    #[test]
-    fn the_flusher_writes_above_the_background_share_and_what_is_old() {
-        let mut cache = cache(1000);
-        cache.write(Time::ZERO, FILE, 0, 100);
-        let mut out = Vec::new();
-        cache.write_back(Time::ZERO, 10, &mut out);
-        assert!(out.is_empty(), "a tenth is allowed");
-        cache.write(Time::ZERO, FILE, 100, 101);
-        cache.write_back(Time::ZERO, 10, &mut out);
-        assert_eq!(out.len(), 1, "101 adjacent pages are one piece");
-        done(&mut cache, Time::ZERO, &out);
-        cache.write(Time(1), FILE, 7, 8);
-        let late = Time(1) + Span::from_s(30);
-        out.clear();
-        cache.write_back(Time(late.0 - 1), 10, &mut out);
-        assert!(out.is_empty());
-        cache.write_back(late, 10, &mut out);
-        assert_eq!(out.len(), 1);
-    }
-
-    #[test]
-    fn writers_wait_while_a_fifth_is_dirty_or_being_written() {
-        let mut cache = cache(1000);
-        cache.write(Time::ZERO, FILE, 0, 201);
-        assert!(cache.is_throttling());
-        let mut out = Vec::new();
-        cache.write_back(Time::ZERO, 10, &mut out);
-        assert!(cache.is_throttling(), "until it is written");
-        done(&mut cache, Time::ZERO, &out);
-        assert!(!cache.is_throttling());
-        assert_eq!(cache.unclean(), 0);
-    }
-
-    #[test]
-    fn a_page_written_while_it_is_being_written_back_is_dirty_again() {
-        let mut cache = cache(1000);
-        cache.write(Time::ZERO, FILE, 0, 1);
-        let mut out = Vec::new();
-        assert_eq!(cache.sync(FILE, ME, &mut out), Synced { waits: 1, again: false });
-        cache.write(Time(5), FILE, 0, 1);
-        let mut more = Vec::new();
-        assert_eq!(
-            cache.sync(FILE, 8, &mut more),
-            Synced { waits: 1, again: true },
-            "the write of before is under way"
-        );
-        assert!(more.is_empty());
-        assert_eq!(done(&mut cache, Time(9), &out), [ME, 8]);
-        assert_eq!(cache.unclean(), 1);
-        assert_eq!(cache.sync(FILE, 8, &mut more), Synced { waits: 1, again: false });
-    }
-
-    #[test]
-    fn a_page_that_is_read_ahead_cannot_be_written_over_before_it_came() {
-        let mut cache = cache(1000);
-        let mut out = Vec::new();
-        cache.read(FILE, 0, 1, 8, ME, &mut out);
-        assert_eq!(cache.wait_for_fetches(FILE, 4, 5, ME), 0, "it waits for that fetch already");
-        assert_eq!(cache.wait_for_fetches(FILE, 4, 5, 9), 1);
-        assert_eq!(cache.wait_for_fetches(FILE, 8, 9, 9), 0, "nobody fetches that one");
-        assert_eq!(done(&mut cache, Time::ZERO, &out), [ME, 9]);
-        cache.write(Time::ZERO, FILE, 4, 5);
-        assert_eq!(cache.unclean(), 1);
-    }
-
-    #[test]
-    fn a_sync_waits_for_what_the_flusher_writes_already() {
-        let mut cache = cache(1000);
-        cache.write(Time::ZERO, FILE, 0, 150);
-        cache.write(Time::ZERO, FileId(1), 0, 5);
-        let mut flushed = Vec::new();
-        cache.write_back(Time::ZERO, 1, &mut flushed);
-        cache.write(Time::ZERO, FILE, 500, 510);
-        let mut out = Vec::new();
-        assert_eq!(cache.sync(FILE, ME, &mut out).waits, 2);
-        assert_eq!(out.len(), 1, "the other file is not concerned");
-        assert!(done(&mut cache, Time(9), &out).contains(&ME));
-        assert!(done(&mut cache, Time(9), &flushed).contains(&ME));
-        assert_eq!(cache.unclean(), 5);
-    }
-}
+mod tests;

@@ -1,5 +1,6 @@
 //! Pages in transit between memory and volume, and their waiters.
 
+use crate::shares::Owner;
 use goodness_core::FileId;
 
 /// A transfer in flight: a slot, reused once it is done.
@@ -16,7 +17,7 @@ pub enum Direction {
 }
 
 /// Adjacent pages of a file that move together.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
     /// File of the pages.
     pub file: FileId,
@@ -28,6 +29,14 @@ pub struct Transfer {
     pub direction: Direction,
     /// True if it was waited for from the start.
     pub sync: bool,
+    /// Whose pages they are; of no meaning for a fetch.
+    pub owner: Owner,
+}
+
+/// A transfer, or room for one.
+#[derive(Clone, Debug)]
+struct Slot {
+    transfer: Transfer,
     /// Waiters by the caller's numbers, one entry per wait.
     waiters: Vec<u32>,
     active: bool,
@@ -36,26 +45,25 @@ pub struct Transfer {
 /// All transfers in flight.
 #[derive(Clone, Debug, Default)]
 pub struct Transfers {
-    slots: Vec<Transfer>,
+    slots: Vec<Slot>,
     free: Vec<TransferId>,
 }
 
 impl Transfers {
     /// Starts a transfer.
-    pub fn begin(&mut self, file: FileId, first: u32, pages: u32, direction: Direction, sync: bool) -> TransferId {
+    pub fn begin(&mut self, transfer: Transfer) -> TransferId {
         if let Some(id) = self.free.pop() {
-            let it = &mut self.slots[id.0 as usize];
-            (it.file, it.first, it.pages, it.direction, it.sync, it.active) =
-                (file, first, pages, direction, sync, true);
+            let slot = &mut self.slots[id.0 as usize];
+            (slot.transfer, slot.active) = (transfer, true);
             return id;
         }
-        self.slots.push(Transfer { file, first, pages, direction, sync, waiters: Vec::new(), active: true });
+        self.slots.push(Slot { transfer, waiters: Vec::new(), active: true });
         TransferId(self.slots.len() as u32 - 1)
     }
 
     /// The transfer `id`.
     pub fn get(&self, id: TransferId) -> &Transfer {
-        &self.slots[id.0 as usize]
+        &self.slots[id.0 as usize].transfer
     }
 
     /// Adds `waiter` to `id`. Returns false if it was waiting already.
@@ -70,16 +78,14 @@ impl Transfers {
 
     /// Writes of `file` in flight.
     pub fn writes_of(&self, file: FileId) -> impl Iterator<Item = &Transfer> {
-        let moves = move |it: &&Transfer| it.active && it.file == file && it.direction == Direction::WriteBack;
-        self.slots.iter().filter(moves)
+        self.slots.iter().filter(move |it| it.writes(file)).map(|it| &it.transfer)
     }
 
     /// Makes `waiter` wait for all writes of `file` in flight. Returns their number.
     pub fn wait_for_file(&mut self, file: FileId, waiter: u32) -> u32 {
         let mut count = 0;
         for index in 0..self.slots.len() {
-            let it = &self.slots[index];
-            if it.active && it.file == file && it.direction == Direction::WriteBack {
+            if self.slots[index].writes(file) {
                 count += u32::from(self.wait(TransferId(index as u32), waiter));
             }
         }
@@ -92,5 +98,12 @@ impl Transfers {
         it.active = false;
         woken.append(&mut it.waiters);
         self.free.push(id);
+    }
+}
+
+impl Slot {
+    /// True if it is write-back of `file` in flight.
+    fn writes(&self, file: FileId) -> bool {
+        self.active && self.transfer.file == file && self.transfer.direction == Direction::WriteBack
     }
 }

@@ -80,7 +80,7 @@ impl Disks {
                 while all.front().is_some_and(|oldest| at.since(oldest.at) > self.keep) {
                     all.pop_front();
                 }
-                all.push_back(Completion { at, by: event.submitter, is_write: event.op == Operation::Write });
+                all.push_back(Completion { at, by: event.owner, is_write: event.op == Operation::Write });
             }
             IoStage::Done => {
                 let held = self.held.remove(&io).unwrap_or(Span::ZERO);

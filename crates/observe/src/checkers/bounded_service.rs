@@ -91,6 +91,7 @@ mod tests {
             request,
             survivor: request,
             submitter: Submitter(0),
+            owner: Submitter(0),
             sector: 8,
             sectors: 8,
             span: Span::ZERO,

@@ -180,6 +180,7 @@ mod tests {
             request: RequestId(request),
             survivor: RequestId(request),
             submitter: Submitter(0),
+            owner: Submitter(0),
             sector: 80,
             sectors: 8,
             span: Span::ZERO,

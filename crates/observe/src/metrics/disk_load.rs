@@ -92,6 +92,7 @@ mod tests {
                 request,
                 survivor: request,
                 submitter: Submitter(2),
+                owner: Submitter(2),
                 sector: 0,
                 sectors: 8,
                 span: Span::ZERO,

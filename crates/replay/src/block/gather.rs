@@ -342,6 +342,7 @@ fn done(piece: Began, op: Operation, end: Time) -> Event {
         request: RequestId(0),
         survivor: RequestId(0),
         submitter: Who(piece.task),
+        owner: Who(piece.task),
         sector: 0,
         sectors: piece.sectors,
         span: end.since(piece.queued),

@@ -4,21 +4,46 @@ use super::Host;
 use crate::calendar::{Entry, class};
 use goodness_core::{CpuId, Io, Submitter, Time};
 
-/// Limit of the flusher's I/Os in flight. A choice: the request pool of a queue.
+/// Limit of the flusher's writes in flight, for each domain: what a slow disk or a limit holds puts off no other. A
+/// choice: the request pool of a queue.
 const FLUSHER_MAX: usize = 128;
 
 /// CPU that works for the flusher's I/O.
 const FLUSHER_CPU: CpuId = CpuId(0);
 
 /// State of the flusher.
-#[derive(Default)]
 pub struct Flusher {
-    /// Its I/Os in flight.
-    pub under_way: usize,
+    /// Its writes in flight, by domain.
+    under_way: Vec<usize>,
     /// True while its next look at the cache is in the calendar.
     is_armed: bool,
     /// Time until which it waits for its CPU, if it does; it keeps the run alive then.
     put_off: Option<Time>,
+}
+
+impl Flusher {
+    /// A flusher that does nothing, for `domains` domains.
+    pub fn new(domains: usize) -> Flusher {
+        Flusher { under_way: vec![0; domains], is_armed: false, put_off: None }
+    }
+
+    /// Counts a write of `domain`. Returns false if there are enough.
+    fn admits(&mut self, domain: u32) -> bool {
+        let count = &mut self.under_way[domain as usize];
+        let has_room = *count < FLUSHER_MAX;
+        *count += usize::from(has_room);
+        has_room
+    }
+
+    /// A write of `domain` is done.
+    pub fn done(&mut self, domain: u32) {
+        self.under_way[domain as usize] -= 1;
+    }
+
+    /// True if no domain may have more.
+    fn is_full(&self) -> bool {
+        self.under_way.iter().all(|count| *count >= FLUSHER_MAX)
+    }
 }
 
 impl Host<'_> {
@@ -45,8 +70,10 @@ impl Host<'_> {
         let by = Io::read(Submitter(self.referee.tasks().len() as u32), 0, 0);
         let storage = self.storage.as_mut().expect("asked by storage");
         let mut made = std::mem::take(&mut storage.transfers);
-        storage.cache.write_back(now, FLUSHER_MAX - storage.flusher.under_way, &mut made);
-        storage.flusher.under_way += made.len();
+        let flusher = &mut storage.flusher;
+        if !flusher.is_full() {
+            storage.cache.write_back(now, |domain| flusher.admits(domain), &mut made);
+        }
         for id in made.drain(..) {
             storage.submit_transfer(now, id, by);
         }

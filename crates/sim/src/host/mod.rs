@@ -121,7 +121,7 @@ impl<'a> Host<'a> {
         let (tasks, outsiders) = (workload.tasks.len(), workload.outside.len());
         let storage = disks.map(|disks| {
             let mut rng = options.seed.stream("files", 0).rng();
-            Box::new(StorageRun::new(&workload.storage, disks, tasks, !machine.costs.io.are_free(), &mut rng))
+            Box::new(StorageRun::new(&workload, disks, !machine.costs.io.are_free(), &mut rng))
         });
         let agenda = Agenda {
             calendar: Calendar::new(tasks + outsiders + workload.faults.len(), machine.cpu_count()),

@@ -9,10 +9,10 @@ use crate::calendar::Entry;
 use crate::calendar::class;
 use goodness_block::{Out, Outcome, Storage, Work};
 use goodness_core::{
-    CpuId, Event, FileId, Io, IoPriority, IoStep, Off, Operation, Rng, Step, StorageSpec, Submitter, TaskId, Time,
-    VolumeId,
+    CpuId, Event, FileId, GroupId, Io, IoPriority, IoStep, Off, Operation, Rng, Step, Submitter, TaskId, Time,
+    VolumeId, Workload,
 };
-use goodness_memory::{Direction, File, Limits, PageCache, ReadAhead, TransferId};
+use goodness_memory::{Direction, File, Limits, Owner, PageCache, ReadAhead, TransferId};
 use std::collections::VecDeque;
 
 /// Most pages per part of a step; the rest follows when they are done. 1 MiB, the flusher's unit: a choice. It bounds a
@@ -114,7 +114,10 @@ pub struct StorageRun {
     parts: Vec<u32>,
     pub transfers: Vec<TransferId>,
     woken: Vec<u32>,
-    throttled: VecDeque<TaskId>,
+    /// Writers that wait until fewer pages are dirty, and their domains.
+    throttled: VecDeque<(TaskId, u32)>,
+    /// Number of groups.
+    groups: u32,
     pub flusher: Flusher,
     armed: Time,
     is_busy: bool,
@@ -128,7 +131,10 @@ pub struct StorageRun {
 
 impl StorageRun {
     /// Allocates the files and starts with an empty cache.
-    pub fn new(spec: &StorageSpec, disks: Storage, tasks: usize, has_costs: bool, rng: &mut Rng) -> StorageRun {
+    pub fn new(workload: &Workload, disks: Storage, has_costs: bool, rng: &mut Rng) -> StorageRun {
+        let spec = &workload.storage;
+        let groups = workload.groups.count() as u32;
+        let domains = spec.volumes.len() * groups as usize;
         let file = |it: &goodness_core::FileSpec, rng: &mut Rng| match it.fragments {
             None => File::contiguous(it.sector, it.pages),
             Some((piece, spread)) => File::fragmented(it.sector, it.pages, piece, spread, rng),
@@ -136,8 +142,8 @@ impl StorageRun {
         StorageRun {
             disks,
             files: spec.files.iter().map(|it| (it.volume, file(it, rng))).collect(),
-            cache: PageCache::new(Limits::linux(spec.cache_pages), spec.files.len()),
-            tasks: (0..tasks).map(|_| TaskIo::default()).collect(),
+            cache: PageCache::new(Limits::linux(spec.cache_pages), spec.files.len(), domains),
+            tasks: workload.tasks.iter().map(|_| TaskIo::default()).collect(),
             plug: Vec::new(),
             batch: Vec::new(),
             out: Out { work: has_costs.then(Vec::new), ..Out::with_events() },
@@ -145,13 +151,19 @@ impl StorageRun {
             transfers: Vec::new(),
             woken: Vec::new(),
             throttled: VecDeque::new(),
-            flusher: Flusher::default(),
+            groups,
+            flusher: Flusher::new(domains),
             armed: Time::NEVER,
             is_busy: false,
             work: Vec::new(),
             is_prepaid: false,
             locks: vec![Vec::new(); spec.disks.len()],
         }
+    }
+
+    /// The domain of what a task of `group` writes to `file`: a volume, and a group on it.
+    fn domain(&self, file: FileId, group: GroupId) -> u32 {
+        u32::from(self.files[file.0 as usize].0.0) * self.groups + group.0
     }
 
     /// Plugs the I/Os of `task` whose submission its CPU has worked for. Returns false if there are none.
@@ -177,15 +189,20 @@ impl StorageRun {
         it.unadmitted == 0 && it.transfers == 0 && it.awaits.is_none_or(|most| it.under_way <= most)
     }
 
-    /// Submits the I/Os of a page-cache transfer, on behalf of the submitter of `by` and on its CPU.
+    /// Submits the I/Os of a page-cache transfer, on behalf of the submitter of `by` and on its CPU. Write-back is of the
+    /// group that the file's owner was in when it wrote.
     pub fn submit_transfer(&mut self, now: Time, id: TransferId, by: Io) {
         let it = self.cache.transfer(id);
         let (volume, file) = &self.files[it.file.0 as usize];
         let op = if it.direction == Direction::Fetch { Operation::Read } else { Operation::Write };
         let sync = it.sync || op == Operation::Read;
         let tag = TRANSFER | u64::from(id.0);
+        let (owner, group) = match it.direction {
+            Direction::Fetch => (by.owner, by.group),
+            Direction::WriteBack => (Submitter(it.owner.writer), GroupId(it.owner.domain % self.groups)),
+        };
         let pieces = file.runs(it.first, it.pages);
-        let ios = pieces.map(|(sector, sectors)| Io { op, sync, tag, sector, sectors, ..by });
+        let ios = pieces.map(|(sector, sectors)| Io { op, sync, tag, sector, sectors, owner, group, ..by });
         let begin = self.plug.len();
         self.plug.extend(ios.map(|io| (*volume, io)));
         if self.parts.len() <= id.0 as usize {
@@ -300,7 +317,7 @@ impl Host<'_> {
     }
 
     fn write(&mut self, cpu: CpuId, task: TaskId, file: FileId, page: u32, pages: u32) -> Then {
-        let now = self.now();
+        let (now, group) = (self.now(), self.task(task).group);
         let storage = self.storage.as_mut().expect("checked");
         let (end, rest) = part(page, pages, storage.files[file.0 as usize].1.pages());
         let waits = storage.cache.wait_for_fetches(file, page, end, task.0);
@@ -310,13 +327,14 @@ impl Host<'_> {
             it.deferred = Some(Step::Io(IoStep::Write { file, page, pages }));
             return self.wait_for_io(cpu, task);
         }
-        storage.cache.write(now, file, page, end);
+        let domain = storage.domain(file, group);
+        storage.cache.write(now, Owner { writer: task.0, domain }, file, page, end);
         storage.tasks[task.index()].deferred = rest.map(|pages| Step::Io(IoStep::Write { file, page: end, pages }));
         self.flush();
         self.heed_disks();
         let storage = self.storage.as_mut().expect("checked");
-        if storage.cache.is_throttling() {
-            storage.throttled.push_back(task);
+        if storage.cache.is_throttling(domain) {
+            storage.throttled.push_back((task, domain));
             storage.tasks[task.index()].transfers += 1;
         }
         self.wait_for_io(cpu, task)
@@ -533,13 +551,19 @@ impl Host<'_> {
             return;
         }
         let it = storage.cache.transfer(id);
-        let is_flushers = it.direction == Direction::WriteBack && !it.sync;
+        let (is_flushers, domain) = (it.direction == Direction::WriteBack && !it.sync, it.owner.domain);
         let mut woken = std::mem::take(&mut storage.woken);
         storage.cache.done(now, id, &mut woken);
-        if !storage.cache.is_throttling() {
-            woken.extend(storage.throttled.drain(..).map(|task| task.0));
+        storage.throttled.retain(|(task, domain)| {
+            let waits = storage.cache.is_throttling(*domain);
+            if !waits {
+                woken.push(task.0);
+            }
+            waits
+        });
+        if is_flushers {
+            storage.flusher.done(domain);
         }
-        storage.flusher.under_way -= usize::from(is_flushers);
         for task in woken.drain(..) {
             self.storage.as_mut().expect("as above").tasks[task as usize].transfers -= 1;
             self.resume(TaskId(task));

@@ -1,0 +1,88 @@
+//! Shares of dirty memory.
+//!
+//! Each device, and on it each task group, may have a part of the dirty pages "that relates to its current average
+//! writeout speed in relation to the other devices" (`Documentation/ABI/testing/sysfs-class-bdi` of the kernel,
+//! `min_ratio`), so that the writers of a slow disk, or of a group whose writes are limited, do not take all of it from
+//! the others. That groups have such parts as devices do is inferred.
+
+use goodness_core::{Span, Time};
+
+/// Time after which a write counts half. Inferred, as the speed that the kernel measures is of some seconds.
+const HALF_LIFE: Span = Span::from_s(3);
+
+/// Whose write-back of a file it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Owner {
+    /// The writer, by the caller's number.
+    pub writer: u32,
+    /// A device and a group on it, by the caller's number.
+    pub domain: u32,
+}
+
+/// What each domain has of the dirty pages, and what it wrote back lately.
+#[derive(Debug)]
+pub struct Shares {
+    domains: Vec<Domain>,
+    /// Sum of `written` of all domains.
+    written: u64,
+    /// Time at which all of it is halved.
+    halved: Time,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Domain {
+    /// Pages that are dirty or being written.
+    unclean: u32,
+    /// Pages written back lately.
+    written: u64,
+}
+
+impl Shares {
+    /// No dirty pages, in `domains` domains.
+    pub fn new(domains: usize) -> Shares {
+        Shares { domains: vec![Domain::default(); domains], written: 0, halved: Time::ZERO + HALF_LIFE }
+    }
+
+    /// A page of `domain` became dirty.
+    pub fn soiled(&mut self, domain: u32) {
+        self.domains[domain as usize].unclean += 1;
+    }
+
+    /// `pages` pages of `domain` are written.
+    pub fn written(&mut self, now: Time, domain: u32, pages: u32) {
+        self.age(now);
+        let it = &mut self.domains[domain as usize];
+        it.unclean -= pages;
+        it.written += u64::from(pages);
+        self.written += u64::from(pages);
+    }
+
+    fn age(&mut self, now: Time) {
+        while now >= self.halved && self.written > 0 {
+            self.domains.iter_mut().for_each(|it| it.written /= 2);
+            self.written = self.domains.iter().map(|it| it.written).sum();
+            self.halved += HALF_LIFE;
+        }
+        if self.written == 0 {
+            self.halved = now + HALF_LIFE;
+        }
+    }
+
+    /// Pages of `limit` that `domain` may have dirty.
+    pub fn part(&self, domain: u32, limit: u32) -> u32 {
+        match self.written {
+            0 => limit,
+            all => (u64::from(limit) * self.domains[domain as usize].written / all) as u32,
+        }
+    }
+
+    /// Pages that are dirty or being written.
+    pub fn unclean(&self, domain: u32) -> u32 {
+        self.domains[domain as usize].unclean
+    }
+
+    /// Pages of all domains that are dirty or being written.
+    pub fn all_unclean(&self) -> u32 {
+        self.domains.iter().map(|it| it.unclean).sum()
+    }
+}
