@@ -11,7 +11,7 @@
 //!
 //! Departures and inferences. A slice is 100 ms where the disk rotates and 20 ms where it does not: inferred, the
 //! documentation names none. Of several groups within a limited one, I/Os go in order of arrival; the kernel
-//! takes them in turns. Write-back belongs to no group. A submitter whose I/O is held does not sleep for that, as it
+//! takes them in turns. A submitter whose I/O is held does not sleep for that, as it
 //! does not in the kernel, where a worker submits it later.
 
 use crate::disk::{Disk, Out, Outcome};

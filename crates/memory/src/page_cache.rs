@@ -277,13 +277,15 @@ impl PageCache {
     /// Appends the transfers the flusher should write now to `out`. `admits` is asked for each, with the owner's
     /// domain; a file that is refused is passed over.
     pub fn write_back(&mut self, now: Time, mut admits: impl FnMut(u32) -> bool, out: &mut Vec<TransferId>) {
+        let has_any = (0..self.shares.count()).any(|domain| self.has_too_many(domain));
         let (mut from, mut refused) = (self.cursor, 0);
-        while refused < self.dirty_files.len()
-            && self.dirty.len() as u32 > self.limits.background
+        while has_any
+            && refused < self.dirty_files.len()
             && let Some(slot) = self.dirty_at_or_after(from).or_else(|| self.dirty.first())
         {
             let file = FileId((self.pages[slot as usize].key >> 32) as u32);
-            if admits(self.files[file.0 as usize].owner.domain) {
+            let domain = self.files[file.0 as usize].owner.domain;
+            if self.has_too_many(domain) && admits(domain) {
                 out.push(self.write_run(slot, false));
                 (from, refused) = (self.cursor, 0);
             } else {
@@ -301,6 +303,12 @@ impl PageCache {
             }
             next = self.dirty_files.range((Bound::Excluded((since, file)), Bound::Unbounded)).next().copied();
         }
+    }
+
+    /// True if the flusher writes pages of `domain`: too many are dirty, or more of `domain` than its share.
+    fn has_too_many(&self, domain: u32) -> bool {
+        let background = self.limits.background;
+        self.dirty.len() as u32 > background || self.shares.dirty(domain) > self.shares.part(domain, background)
     }
 
     /// Starts a sync of `file`. Appends its transfers to `out` and returns the number `waiter` waits for. If
@@ -348,6 +356,7 @@ impl PageCache {
         }
         self.cursor = begin + u64::from(count);
         let owner = state.owner;
+        self.shares.begun(owner.domain, count);
         let direction = Direction::WriteBack;
         self.transfers.begin(Transfer { file, first: begin as u32, pages: count, direction, sync, owner })
     }

@@ -31,8 +31,8 @@ pub struct Shares {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Domain {
-    /// Pages that are dirty or being written.
-    unclean: u32,
+    dirty: u32,
+    writing: u32,
     /// Pages written back lately.
     written: u64,
 }
@@ -43,16 +43,27 @@ impl Shares {
         Shares { domains: vec![Domain::default(); domains], written: 0, halved: Time::ZERO + HALF_LIFE }
     }
 
+    /// Number of domains.
+    pub fn count(&self) -> u32 {
+        self.domains.len() as u32
+    }
+
     /// A page of `domain` became dirty.
     pub fn soiled(&mut self, domain: u32) {
-        self.domains[domain as usize].unclean += 1;
+        self.domains[domain as usize].dirty += 1;
+    }
+
+    /// `pages` dirty pages of `domain` are on their way to the device.
+    pub fn begun(&mut self, domain: u32, pages: u32) {
+        let it = &mut self.domains[domain as usize];
+        (it.dirty, it.writing) = (it.dirty - pages, it.writing + pages);
     }
 
     /// `pages` pages of `domain` are written.
     pub fn written(&mut self, now: Time, domain: u32, pages: u32) {
         self.age(now);
         let it = &mut self.domains[domain as usize];
-        it.unclean -= pages;
+        it.writing -= pages;
         it.written += u64::from(pages);
         self.written += u64::from(pages);
     }
@@ -68,21 +79,32 @@ impl Shares {
         }
     }
 
-    /// Pages of `limit` that `domain` may have dirty.
+    /// Part of `limit` that is of `domain`. Before anything was written, all that have such pages have equal parts.
     pub fn part(&self, domain: u32, limit: u32) -> u32 {
         match self.written {
-            0 => limit,
+            0 => limit / self.domains.iter().filter(|it| it.unclean() > 0).count().max(1) as u32,
             all => (u64::from(limit) * self.domains[domain as usize].written / all) as u32,
         }
     }
 
-    /// Pages that are dirty or being written.
+    /// Pages of `domain` that are dirty.
+    pub fn dirty(&self, domain: u32) -> u32 {
+        self.domains[domain as usize].dirty
+    }
+
+    /// Pages of `domain` that are dirty or being written.
     pub fn unclean(&self, domain: u32) -> u32 {
-        self.domains[domain as usize].unclean
+        self.domains[domain as usize].unclean()
     }
 
     /// Pages of all domains that are dirty or being written.
     pub fn all_unclean(&self) -> u32 {
-        self.domains.iter().map(|it| it.unclean).sum()
+        self.domains.iter().map(|it| it.unclean()).sum()
+    }
+}
+
+impl Domain {
+    fn unclean(self) -> u32 {
+        self.dirty + self.writing
     }
 }

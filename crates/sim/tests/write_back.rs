@@ -11,7 +11,7 @@ use goodness_sim::{Options, simulate_with};
 /// 1 MiB in pages.
 const MIB: u32 = 256;
 /// Size of each file in MiB.
-const FILE: u32 = 100;
+const FILE: u32 = 1000;
 const SECONDS: u64 = 10;
 
 /// A task of `group` that writes a MiB to `file` every ten milliseconds, over and over.
@@ -41,7 +41,7 @@ fn written(limit: &str) -> [u64; 2] {
     let file = |number: u32| FileSpec {
         name: number.to_string(),
         volume: VolumeId(0),
-        sector: u64::from(number) << 20,
+        sector: u64::from(number) << 22,
         pages: FILE * MIB,
         fragments: None,
     };
