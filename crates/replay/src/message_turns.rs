@@ -219,14 +219,15 @@ impl Wakings<'_> {
         let next = own[own.partition_point(|it| self.turns[*it as usize].receipt.1 < record)..].first();
         let next = *next?;
         let turn = self.turns[next as usize];
-        let is_sender = |by: TaskId| {
+        // Calls tell it even if such wakings are rare.
+        let is_sender = wake.current.is_some_and(|by| {
             let to = self.sends[by.index()].and_then(|to| self.others.get(&(by, to)));
             to == Some(&wake.task)
-        };
-        let was_put_off = || turn.send.0 > self.slept[wake.task.index()] && turn.send.0 < record;
+        });
+        let was_put_off = turn.send.0 > self.slept[wake.task.index()] && turn.send.0 < record;
         let is_message = match cause {
-            Cause::Edge(by) => is_sender(by) || (by == turn.sender && was_put_off()),
-            Cause::External => was_put_off(),
+            Cause::Edge(by) => is_sender || (by == turn.sender && was_put_off),
+            Cause::External => is_sender || was_put_off,
         };
         is_message.then(|| Some(next).filter(|_| turn.send.0 < record))
     }
