@@ -32,6 +32,8 @@ pub struct MessageTurns {
     wakings: Vec<(u32, Option<Answer>)>,
     /// Tasks with connections, and the programs at the other ends.
     partners: BTreeSet<(TaskId, u32)>,
+    /// Number of connections by the programs at both ends, in either order.
+    connections: BTreeMap<(u32, u32), u32>,
     /// Number of turns.
     turns: u32,
 }
@@ -61,16 +63,20 @@ impl MessageTurns {
             return MessageTurns::default();
         }
         let turns = turns(&traffic, &connections);
-        let partners = connections.iter().flat_map(|it| {
-            let program = |place: usize| history.participant(it.ends[place].0).program;
-            [(it.ends[0].0, program(1)), (it.ends[1].0, program(0))]
-        });
-        MessageTurns {
+        let mut found = MessageTurns {
             instructions: instructions(&turns),
             wakings: Wakings::find(history, rule, &connections, &turns),
-            partners: partners.collect(),
             turns: turns.len() as u32,
+            ..MessageTurns::default()
+        };
+        for it in &connections {
+            let [one, other] = it.ends.map(|(task, _)| history.participant(task).program);
+            found.partners.extend([(it.ends[0].0, other), (it.ends[1].0, one)]);
+            for programs in [(one, other), (other, one)] {
+                *found.connections.entry(programs).or_default() += 1;
+            }
         }
+        found
     }
 
     /// Instructions at the call of `record`.
@@ -91,6 +97,17 @@ impl MessageTurns {
     #[must_use]
     pub fn is_partner(&self, task: TaskId, program: u32) -> bool {
         self.partners.contains(&(task, program))
+    }
+
+    /// Number of connections between programs whose names are `client` and `server`.
+    #[must_use]
+    pub fn connections(&self, history: &History, client: &str, server: &str) -> u32 {
+        let is_called = |program: u32, name: &str| {
+            history.participants.iter().find(|it| it.program == program).is_some_and(|it| it.name == name)
+        };
+        let between =
+            self.connections.iter().filter(|((one, other), _)| is_called(*one, client) && is_called(*other, server));
+        between.map(|(_, count)| count).sum()
     }
 
     /// Number of turns. They are numbered from 0.

@@ -24,6 +24,11 @@ impl Recovery<'_> {
             self.turns = MessageTurns::find(self.history, &self.rule, |task| self.is_kept(task));
         }
         self.unknowns.unseen_messages += self.turns.unseen();
+        // Requests of matched connections are told apart, and replayed one by one.
+        self.requests.at_once.retain(|it| {
+            let client = it.kind.client.as_deref().unwrap_or_default();
+            self.turns.connections(self.history, client, &it.kind.server) < it.connections
+        });
         self.windows.forget(|sender, program| self.turns.is_partner(sender, program));
         self.conversations = Conversations::new(self.history.participants.len()).after(self.turns.len());
     }

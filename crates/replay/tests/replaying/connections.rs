@@ -345,6 +345,20 @@ fn what_a_descriptor_received_before_the_first_message_is_of_another_file() {
     assert_eq!(pairs(&written), all_of(LOAD));
 }
 
+#[test]
+fn requests_at_once_are_told_apart_if_all_connections_are_matched() {
+    let mut written = World::record(LOAD, 1);
+    let at_once = |written: &Written| {
+        let mut history = written.history();
+        history.connections = [(0, 8), (1, 8)].into();
+        recover(&history, ONCE).requests.at_once.len()
+    };
+    assert_eq!(at_once(&written), 0);
+    let middle = written.records.len() / 2;
+    exchange(&mut written, LOAD.clients, (20, 18), middle);
+    assert_eq!(at_once(&written), 1, "two connections are not");
+}
+
 /// Times at which tasks ended in a replay, by their places, and how often each was switched in.
 fn replayed<P: Registered>(mut recovered: Recovered, cpus: u32) -> (Vec<Option<Time>>, Vec<u32>) {
     let tasks = recovered.tasks.len();
