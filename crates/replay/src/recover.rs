@@ -124,9 +124,7 @@ pub fn recover(history: &History, options: ReplayOptions) -> Recovered {
         if recovery.laps_begin.is_none() && laps_begin.is_some_and(|at| record.at >= at) {
             recovery.begin_laps(laps_begin.unwrap_or_default());
         }
-        while let Some((at, who, change)) = recovery.changes.next(record.at) {
-            recovery.change(who, change, at);
-        }
+        recovery.change_until(record.at);
         recovery.record = number;
         recovery.see(record, yields.contains(number));
         while let Some((who, mark)) = recovery.marks.left() {
@@ -219,6 +217,13 @@ impl Recovery<'_> {
             if let Some(nice) = self.priorities.change(task, prio).filter(|_| !is_stated) {
                 self.push(task, Instruction::Nice(nice.get() as i8), at);
             }
+        }
+    }
+
+    /// Makes the changes of attributes up to `until`.
+    fn change_until(&mut self, until: Time) {
+        while let Some((at, who, change)) = self.changes.next(until) {
+            self.change(who, change, at);
         }
     }
 

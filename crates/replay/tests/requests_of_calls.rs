@@ -60,6 +60,11 @@ fn each_connection_of_wrk_has_its_descriptor_of_nginx_and_none_if_two_are_exchan
     assert_eq!(descriptors(&recording), [&all[..5], &all[7..]].concat());
 }
 
+#[test]
+fn all_sixteen_connections_of_two_threads_to_two_workers_are_matched() {
+    assert_eq!(descriptors(&recording("nginx-wrk-t2c16-2cpu.ftrace.zst")).len(), 16);
+}
+
 /// Requests found in a recording, and those that its replay under policy `P` reports.
 fn requests<P: Registered>(name: &str) -> (usize, usize) {
     let recording = recording(name);
