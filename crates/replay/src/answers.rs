@@ -81,6 +81,11 @@ impl Windows {
         self.0.get(&(sender, program)).copied()
     }
 
+    /// Removes the limits of the senders, towards the programs, that `is_known` names: their replies are known.
+    pub fn forget(&mut self, is_known: impl Fn(TaskId, u32) -> bool) {
+        self.0.retain(|(sender, program), _| !is_known(*sender, *program));
+    }
+
     /// True if `sender` has a limit towards any program.
     #[must_use]
     pub fn has_sender(&self, sender: TaskId) -> bool {

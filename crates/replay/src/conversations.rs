@@ -73,6 +73,12 @@ impl Conversations {
         Conversations { parts: vec![Part::default(); tasks], answers: 0, begun: Vec::new() }
     }
 
+    /// The same, with the numbers of messages from `messages` on.
+    #[must_use]
+    pub fn after(self, messages: Answer) -> Conversations {
+        Conversations { answers: messages, ..self }
+    }
+
     /// Registers a message that may start a turn.
     pub fn message(&mut self) -> Answer {
         self.answers += 1;

@@ -6,7 +6,8 @@
 //! the order of the replies was tried and refused: `docs/decisions/0006-programmes-that-choose.md`.)
 //!
 //! A loop that connects to a pool ([`super::pools`]) serves in the order of the replies, as `epoll` does: a reply there
-//! belongs to the next service of the pool, not to a recorded order.
+//! belongs to the next service of the pool, not to a recorded order. So does a loop whose calls were recorded
+//! ([`super::message_turns`]).
 //!
 //! A loop that reads messages together (`read_together`) takes all turns whose replies have arrived, as far as
 //! [`Instruction::HasRead`]. Then it continues each of them there, before it takes others. The recorded order holds the
@@ -56,23 +57,26 @@ pub struct LoopRounds {
 impl LoopRounds {
     /// Finds the rounds and turns of programmes. [`Instruction::BeginTurn`] and [`Instruction::Answer`] name answers
     /// before, and rounds and turns after the call. `unanswered` has an entry for each answer, true if nobody gives it
-    /// after the first lap. Answers that start no turn are removed.
+    /// after the first lap. Those below `messages` are messages of recorded calls. Answers that start no turn are
+    /// removed.
     #[must_use]
-    pub fn arrange(programmes: &mut [Vec<Op>], unanswered: &[bool]) -> LoopRounds {
+    pub fn arrange(programmes: &mut [Vec<Op>], unanswered: &[bool], messages: u32) -> LoopRounds {
         let mut turn_of = vec![None; unanswered.len()];
         let (mut turns, mut rounds) = (0, 0);
-        for ops in programmes.iter_mut() {
+        let mut has_messages = vec![false; programmes.len()];
+        for (ops, has_messages) in programmes.iter_mut().zip(&mut has_messages) {
             *ops = in_rounds(ops, &mut rounds, |answer| {
                 turn_of[answer as usize] = Some(turns);
                 turns += 1;
+                *has_messages |= answer < messages;
             });
         }
         for ops in programmes.iter_mut() {
             *ops = without_idle_answers(ops, &turn_of);
         }
         let mut found = LoopRounds::default();
-        for ops in programmes.iter() {
-            found.add(ops);
+        for (ops, has_messages) in programmes.iter().zip(has_messages) {
+            found.add(ops, has_messages);
         }
         for (turn, is_unanswered) in turn_of.iter().zip(unanswered) {
             if let Some(turn) = turn {
@@ -82,10 +86,10 @@ impl LoopRounds {
         found
     }
 
-    fn add(&mut self, ops: &[Op]) {
+    fn add(&mut self, ops: &[Op], has_messages: bool) {
         let mut first = self.turns.len() as u32;
         let has = |is: fn(Instruction) -> bool| ops.iter().any(|op| is(op.instruction()));
-        let in_order_of_replies = has(|it| matches!(it, Instruction::Connect(_)));
+        let in_order_of_replies = has_messages || has(|it| matches!(it, Instruction::Connect(_)));
         let reads_together = has(|it| matches!(it, Instruction::HasRead(_)));
         for (place, op) in ops.iter().enumerate() {
             match op.instruction() {
@@ -150,7 +154,7 @@ fn in_rounds(ops: &[Op], rounds: &mut u32, mut found: impl FnMut(u32)) -> Vec<Op
 }
 
 /// True if an instruction has a fixed order: it may wait, or is the last.
-fn has_its_order(instruction: Instruction) -> bool {
+pub(crate) fn has_its_order(instruction: Instruction) -> bool {
     match instruction {
         Instruction::Sleep(_)
         | Instruction::SleepUntil(_)
@@ -380,7 +384,7 @@ mod tests {
             Instruction::Answer(3),
         ];
         let mut programmes = vec![ops(&of_loop), ops(&of_peer)];
-        let turns = LoopRounds::arrange(&mut programmes, &[false; 4]);
+        let turns = LoopRounds::arrange(&mut programmes, &[false; 4], 0);
         (programmes, Arc::new(turns))
     }
 
@@ -428,7 +432,7 @@ mod tests {
         let turns = |answer| [BeginTurn(answer), Run(Span(1)), HasRead(answer), Run(Span(2))];
         let of_loop: Vec<Instruction> = (0..3).flat_map(turns).chain([Cut]).collect();
         let mut programmes = vec![ops(&of_loop), ops(&[Answer(0)]), ops(&[Answer(1)]), ops(&[Answer(2)])];
-        let state = RoundState::new(Arc::new(LoopRounds::arrange(&mut programmes, &[false; 3])), Channel(0));
+        let state = RoundState::new(Arc::new(LoopRounds::arrange(&mut programmes, &[false; 3], 0)), Channel(0));
         let reads = |turn: usize| Some(4 * turn + 1);
         let continues = |turn: usize| Some(4 * turn + 3);
         let answer = |turn| assert_eq!(state.answer(turn, 0), Some(Channel(0)));
@@ -446,7 +450,7 @@ mod tests {
         use Instruction::{Answer, BeginTurn, Cut, HasRead, Run};
         let of_loop = [BeginTurn(0), Run(Span(1)), HasRead(0), Run(Span(2)), BeginTurn(1), Run(Span(3)), Cut];
         let mut programmes = vec![ops(&of_loop), ops(&[Answer(0)]), ops(&[Answer(1)])];
-        let state = RoundState::new(Arc::new(LoopRounds::arrange(&mut programmes, &[false; 2])), Channel(0));
+        let state = RoundState::new(Arc::new(LoopRounds::arrange(&mut programmes, &[false; 2], 0)), Channel(0));
         for turn in [0, 1] {
             assert_eq!(state.answer(turn, 0), Some(Channel(0)));
         }
@@ -459,7 +463,7 @@ mod tests {
         let mut programmes = arranged().0;
         programmes[0] = ops(&[Instruction::BeginTurn(0), Instruction::Run(Span(1)), Instruction::Cut]);
         programmes[1] = ops(&[Instruction::Answer(0), Instruction::Exit]);
-        let state = RoundState::new(Arc::new(LoopRounds::arrange(&mut programmes, &[true])), Channel(0));
+        let state = RoundState::new(Arc::new(LoopRounds::arrange(&mut programmes, &[true], 0)), Channel(0));
         assert_eq!((state.answer(0, 0), state.take(0)), (Some(Channel(0)), Some(1)));
         assert!(state.end(0, 1).is_some());
         assert_eq!((state.takes_early(0), state.take(0)), (true, Some(1)));

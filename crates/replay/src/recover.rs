@@ -10,6 +10,7 @@
 //! instruction after its predecessor in the programme, and every programme after its fork. So the first incomplete
 //! instruction can always proceed. Nothing inside a turn waits, so a loop that is busy with a later turn returns to it.
 
+mod calls;
 mod finish;
 mod locks;
 mod pooled;
@@ -23,6 +24,7 @@ use super::dialogues::Dialogues;
 use super::handoffs::Handoffs;
 use super::history::History;
 use super::marks::Marks;
+use super::message_turns::MessageTurns;
 use super::messages::Messages;
 use super::open_end::START_UP;
 use super::pools::Pools;
@@ -34,7 +36,7 @@ use super::task_recovery::{Activity, Ending, TaskRecovery};
 use super::unknowns::Unknowns;
 use super::yields::Yields;
 use goodness_core::{CpuId, Off, Span, Start, TaskId, Time};
-use goodness_trace::{Call, Record, SchedEvent, Wake};
+use goodness_trace::{Record, SchedEvent, Wake};
 use pooled::{Pooled, shared_work};
 use std::collections::BTreeMap;
 
@@ -112,6 +114,7 @@ pub fn recover(history: &History, options: ReplayOptions) -> Recovered {
         waits: Vec::new(),
         unknowns: Unknowns { yields: yields.len() as u64, ..Unknowns::default() },
         messages: Messages::default(),
+        turns: MessageTurns::default(),
         record: 0,
     };
     recovery.find_messages();
@@ -121,9 +124,7 @@ pub fn recover(history: &History, options: ReplayOptions) -> Recovered {
         if recovery.laps_begin.is_none() && laps_begin.is_some_and(|at| record.at >= at) {
             recovery.begin_laps(laps_begin.unwrap_or_default());
         }
-        while let Some((at, who, change)) = recovery.changes.next(record.at) {
-            recovery.change(who, change, at);
-        }
+        recovery.change_until(record.at);
         recovery.record = number;
         recovery.see(record, yields.contains(number));
         while let Some((who, mark)) = recovery.marks.left() {
@@ -168,24 +169,16 @@ struct Recovery<'a> {
     waits: Vec<Span>,
     unknowns: Unknowns,
     messages: Messages,
+    turns: MessageTurns,
     /// Number of the present record.
     record: u32,
 }
 
 impl Recovery<'_> {
-    /// Finds the messages between tasks that are replayed. Event loops of the network stay with their turns.
-    fn find_messages(&mut self) {
-        self.messages = Messages::find(self.history, |task| self.is_kept(task) && !self.windows.has_sender(task));
-        self.unknowns.unseen_messages = self.messages.unseen;
-        // Conduits belong to tasks, services do not.
-        if !self.messages.conduits.is_empty() {
-            (self.pools, self.pooled) = (Pools::none(self.history), Vec::new());
-        }
-    }
-
     /// Time at which later laps begin, unless a lap is the whole recording.
     fn later_laps_begin(&self) -> Option<Time> {
-        let is_part = self.ends == Ends::Open && self.windows.is_empty() && self.messages.conduits.is_empty();
+        let has_turns = !self.windows.is_empty() || !self.messages.conduits.is_empty() || !self.turns.is_empty();
+        let is_part = self.ends == Ends::Open && !has_turns;
         is_part.then(|| self.begin + self.history.length() / START_UP)
     }
 
@@ -227,17 +220,10 @@ impl Recovery<'_> {
         }
     }
 
-    /// `who` begins or ends a call.
-    fn transfer(&mut self, who: TaskId, call: Call, at: Time) {
-        let recovery = &mut self.recoveries[who.index()];
-        recovery.account(at);
-        recovery.burst = recovery.burst.saturating_sub(self.messages.cost_at(self.record).0);
-        recovery.is_in_call = !matches!(call, Call::Returned(_));
-        if !recovery.signals_due.is_empty() {
-            self.close_burst(who, at);
-        }
-        if let Some(transfer) = self.messages.at(self.record) {
-            self.push(who, transfer, at);
+    /// Makes the changes of attributes up to `until`.
+    fn change_until(&mut self, until: Time) {
+        while let Some((at, who, change)) = self.changes.next(until) {
+            self.change(who, change, at);
         }
     }
 
@@ -396,7 +382,7 @@ impl Recovery<'_> {
             (Some(ending), Activity::Blocked(..)) => self.wait_ended(who, ending, at),
             // It did not have to wait, but the edge remains a condition for its next instruction.
             (Some(Ending::Edge(edge)), _) => self.push(who, Instruction::Wait(edge), at),
-            (Some(Ending::Message(_) | Ending::External | Ending::Transfer | Ending::Outcome) | None, _) => {}
+            (Some(_) | None, _) => {}
         }
     }
 
@@ -456,6 +442,12 @@ impl Recovery<'_> {
 
     /// Signals a new edge at the waker's current instruction, if the wake-up was an edge.
     fn fire(&mut self, task: TaskId, cause: Cause, at: Time) -> Ending {
+        if let Some(turn) = self.turns.waking(self.record) {
+            if let Cause::Edge(by) = cause {
+                self.mark(by, at);
+            }
+            return Ending::Turn(turn);
+        }
         match cause {
             Cause::Edge(by) if self.messages.has_waking(self.record) => {
                 self.mark(by, at);
@@ -553,6 +545,7 @@ impl Recovery<'_> {
             (Ending::Edge(edge), _) if self.handoffs.holders.contains_key(&edge) => Instruction::WaitHeld(edge),
             (Ending::Edge(edge), _) => Instruction::Wait(edge),
             (Ending::Transfer, _) => return self.recoveries[task.index()].now_runnable(at),
+            (Ending::Turn(turn), _) => return self.woken_by_message(task, turn, at),
             // It may continue with any reply: its sleep follows from the turns of the replay.
             (Ending::Message(message), _) => {
                 self.close_burst(task, at);

@@ -114,6 +114,8 @@ pub struct Found {
     pub holders: Holders,
     /// Number of answers that the drafts name.
     pub answers: usize,
+    /// Number of those that are messages of recorded calls, the first ones.
+    pub messages: u32,
     /// The affinities that instructions name.
     pub affinities: Vec<CpuSet>,
     /// The groups of its tasks.
@@ -157,7 +159,7 @@ impl Found {
             Arc::new(self.holders.into_iter().filter_map(|(edge, it)| placed_holder(edge, it, &place)).collect());
         let conduits = placed(self.conduits, &drafts, &going_on, &place);
         services::remove_unserved(&mut programmes, &drafts, &pools, &taken);
-        let rounds = Arc::new(LoopRounds::arrange(&mut programmes, &ends.unanswered));
+        let rounds = Arc::new(LoopRounds::arrange(&mut programmes, &ends.unanswered, self.messages));
         let queues = services::arrange(&mut programmes, &drafts, &pools, taken, !is_over);
         let task = |(draft, ops): (Draft, Vec<Op>)| RecoveredTask {
             recorded: draft.recorded,

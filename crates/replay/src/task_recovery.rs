@@ -33,6 +33,8 @@ pub enum Ending {
     External,
     /// A message of a recorded call, whose instruction says so itself.
     Transfer,
+    /// A message of a recorded call to an event loop; this turn begins then, if one does.
+    Turn(Option<Answer>),
     /// The schedule of a replay decides when it ends.
     Outcome,
 }
@@ -84,6 +86,8 @@ pub struct TaskRecovery {
     pub reply: Option<Answer>,
     /// Channel to post when the task is done, for the sender that woke it.
     pub answers_on: Option<u32>,
+    /// The turn that a message of a recorded call began last.
+    pub turn: Option<Answer>,
 }
 
 impl TaskRecovery {
@@ -113,6 +117,7 @@ impl TaskRecovery {
             accepts_after: None,
             reply: None,
             answers_on: None,
+            turn: None,
         }
     }
 

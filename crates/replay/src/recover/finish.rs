@@ -3,6 +3,7 @@
 use super::{Arrivals, Ends, Others, Recovery};
 use crate::clock::TickGrid;
 use crate::draft::Draft;
+use crate::message_turns::by_turn;
 use crate::participants::Participant;
 use crate::program::{Instruction, Op};
 use crate::read_together::divide_turns;
@@ -38,6 +39,9 @@ impl Recovery<'_> {
             Some(Draft { recorded: TaskId(index as u32), start, cpu: recovery.cpu, ops: recovery.ops })
         };
         let mut drafts: Vec<Draft> = self.recoveries.into_iter().enumerate().zip(kept).filter_map(draft).collect();
+        for draft in drafts.iter_mut().filter(|_| !self.turns.is_empty()) {
+            draft.ops = by_turn(&draft.ops);
+        }
         let passed_over = divide_turns(&mut drafts, self.conversations.begun());
         self.unknowns.inferred_answers = self.unknowns.inferred_answers.saturating_sub(passed_over);
         let found = Found {
@@ -45,6 +49,7 @@ impl Recovery<'_> {
             waits: self.waits,
             holders: self.handoffs.holders,
             answers: self.conversations.len(),
+            messages: self.turns.len(),
             affinities: self.changes.affinities,
             groups: self.history.groups.clone(),
             transfer_costs: self.messages.costs,

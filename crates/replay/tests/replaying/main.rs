@@ -1,6 +1,7 @@
 //! Recovers workloads from traces of simulations, and replays them.
 
 mod attributes;
+mod connections;
 mod dialogues;
 mod handoffs;
 mod messages;
