@@ -127,6 +127,9 @@ impl Traffic {
     /// The connections that the calls decide, in the order of their first ends.
     #[must_use]
     pub fn connections(&self, history: &History) -> Vec<Connection> {
+        if self.programs.is_empty() {
+            return Vec::new();
+        }
         let is_end = |it: &&Transfers| it.sends.len().min(it.receipts.len()) >= RECURRING as usize;
         let ends: Vec<End> = self.ends.iter().filter(|(_, it)| is_end(it)).map(|(end, _)| *end).collect();
         let program = |end: End| history.participant(end.0).program;

@@ -57,6 +57,9 @@ impl MessageTurns {
     /// The turns by messages between tasks that `is_kept` accepts.
     #[must_use]
     pub fn find(history: &History, rule: &Rule, is_kept: impl Fn(TaskId) -> bool) -> MessageTurns {
+        if !history.records.iter().any(|it| matches!(it.event, SchedEvent::Call { .. })) {
+            return MessageTurns::default();
+        }
         let traffic = Traffic::of(history, rule, is_kept);
         let connections = traffic.connections(history);
         if connections.is_empty() {
