@@ -61,8 +61,9 @@ impl Place<'_> {
 
 impl<O: Order> Stack<O> {
     /// The CPU for a task without a parent, which is there from the start: as after balancing, in the cache group with
-    /// the fewest tasks per CPU an idle CPU, of an idle core if there is one, the fastest, or the one with the least
-    /// weight for its capacity. Ties go to the nearest CPU from `before` on.
+    /// the fewest tasks per CPU an idle CPU, of an idle core if there is one, the fastest, or the one with the fewest
+    /// tasks for its capacity. What tasks weigh does not matter: threads have a CPU before their nice. Ties go to the
+    /// nearest CPU from `before` on.
     pub(super) fn place_launched(&mut self, cx: &Context, task: TaskId, before: CpuId) -> CpuId {
         let affinity = &cx.tasks[task].affinity;
         let groups = cx.machine.groups(Level::Cache);
@@ -78,8 +79,8 @@ impl<O: Order> Stack<O> {
         let key = |cpu: &CpuId| {
             let is_quiet = self.has_only_background(*cpu);
             let capacity = u64::from(cx.machine.cpu(*cpu).capacity);
-            let weight = self.loads.weight(*cpu) * FULL / capacity;
-            (!is_quiet, !self.is_idle(*cpu), !is_free(*cpu), weight, std::cmp::Reverse(capacity))
+            let crowd = u64::from(self.order.queued(*cpu)) * FULL / capacity;
+            (!is_quiet, !self.is_idle(*cpu), !is_free(*cpu), crowd, std::cmp::Reverse(capacity))
         };
         high.iter().chain(low).copied().filter(|cpu| affinity.contains(*cpu)).min_by_key(key).unwrap_or(before)
     }
