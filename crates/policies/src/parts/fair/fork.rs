@@ -1,7 +1,9 @@
 //! Placement of a new task, and of one that replaces its program: from the largest domain down, the idlest group, and
-//! in it the idlest CPU. Tasks that are there from the start have no parent and are spread.
+//! in it the idlest CPU. Tasks that are there from the start have no parent: idle CPUs take one each, and chance decides
+//! where the others begin.
 //!
-//! Source: specs/smp.md section 4.6. Departure: idle CPUs have no idle states; the one that became idle last is taken.
+//! Source: specs/smp.md section 4.6; for tasks without a parent docs/fidelity/smp.md. Departure: idle CPUs have no idle
+//! states; the one that became idle last is taken.
 //! Left out: the node that a task prefers.
 
 use super::Stack;
@@ -61,8 +63,8 @@ impl Place<'_> {
 
 impl<O: Order> Stack<O> {
     /// The CPU for a task without a parent, which is there from the start: in the cache group with the fewest tasks per
-    /// CPU an idle CPU, of an idle core if there is one, the fastest, the nearest from `before` on. If none idles, one is
-    /// drawn: threads begin where they were created and slept, and what they weigh does not matter.
+    /// CPU an idle CPU, of an idle core if there is one, the fastest, the nearest from `before` on. If none idles, one
+    /// is drawn: threads begin where they were created and slept, and what they weigh does not matter.
     pub(super) fn place_launched(&mut self, cx: &Context, task: TaskId, before: CpuId) -> CpuId {
         let affinity = &cx.tasks[task].affinity;
         let groups = cx.machine.groups(Level::Cache);
