@@ -46,6 +46,14 @@ fn a_limit_on_the_io_of_a_group_is_named_where_there_is_one() {
 }
 
 #[test]
+fn the_task_whose_write_back_the_disk_serves_first_is_named() {
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/14-write-back.toml");
+    let answer = said(&["why", example, "--judge", "reader*", "--of", "io", "--no-check"]);
+    let words = answer.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("served others first, most of them of writer."), "{answer}");
+}
+
+#[test]
 fn the_turn_of_another_group_is_named_where_groups_have_weights() {
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/13-io-weights.toml");
     let here = folder();
