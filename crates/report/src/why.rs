@@ -177,7 +177,7 @@ pub struct Link {
     pub lock: Option<Held>,
     /// Requests that the disk served meanwhile, and how many of them were writes.
     pub served_first: Option<[u32; 2]>,
-    /// The task that submitted most of these.
+    /// The task whose requests most of these are; write-back is of the task that wrote.
     #[serde(default)]
     pub served_most: Option<Who>,
 }

@@ -14,7 +14,7 @@ pub struct ServedFirst {
     pub requests: u32,
     /// Number of writes among them.
     pub writes: u32,
-    /// The task that submitted most of them; `None` if there are none.
+    /// The task whose requests most of them are, its write-back included; `None` if there are none.
     pub most: Option<TaskId>,
     /// True if the I/O that waited is an asynchronous write or a discard.
     pub is_write_back: bool,
