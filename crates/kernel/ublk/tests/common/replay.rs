@@ -190,6 +190,7 @@ impl<E: RegisteredElevator + Clone> Replay<E> {
             durable: false,
             mergeable: true,
             submitter,
+            owner: submitter,
             priority: IoPriority::DEFAULT,
             cpu: event.cpu,
             group: GroupId::ROOT,
