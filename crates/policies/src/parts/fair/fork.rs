@@ -10,7 +10,7 @@ use super::Stack;
 use super::domains::{Domain, Group, Kind, beyond_allowed};
 use super::order::Order;
 use super::reserved::is_fair;
-use goodness_core::{Context, CpuId, Effort, Level, TaskId};
+use goodness_core::{Context, CpuId, Effort, Level, TaskId, Time};
 use std::cmp::Reverse;
 
 /// Groups that differ by less load per capacity are alike, unless the ratio says otherwise: a part of a task of nice 0.
@@ -62,9 +62,10 @@ impl Place<'_> {
 }
 
 impl<O: Order> Stack<O> {
-    /// The CPU for a task without a parent, which is there from the start: in the cache group with the fewest tasks per
-    /// CPU an idle CPU, of an idle core if there is one, the fastest, the nearest from `before` on. If none idles, one
-    /// is drawn: threads begin where they were created and slept, and what they weigh does not matter.
+    /// The CPU for a task without a parent: in the cache group with the fewest tasks per CPU an idle CPU, of an idle core
+    /// if there is one, the fastest, or the one with the fewest tasks, the nearest from `before` on. What tasks weigh
+    /// does not matter. For one that is there from the start, and finds no idle CPU, one is drawn: threads begin where
+    /// they were created and slept.
     pub(super) fn place_launched(&mut self, cx: &Context, task: TaskId, before: CpuId) -> CpuId {
         let affinity = &cx.tasks[task].affinity;
         let groups = cx.machine.groups(Level::Cache);
@@ -84,7 +85,7 @@ impl<O: Order> Stack<O> {
             (!is_quiet, !self.is_idle(*cpu), !is_free(*cpu), self.order.queued(*cpu), capacity)
         };
         let found = around.clone().min_by_key(key).unwrap_or(before);
-        if self.is_idle_enough(found) {
+        if cx.now > Time::ZERO || self.is_idle_enough(found) {
             return found;
         }
         let drawn = self.balancer.rng.below(around.clone().count().max(1) as u64);

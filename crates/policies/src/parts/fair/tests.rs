@@ -325,8 +325,8 @@ fn a_child_goes_to_the_idlest_cpu_or_stays() {
     assert_eq!(fork(&mut driver, parent, 0), 0);
 }
 
-/// Plays of docs/fidelity/smp.md begin so. The controls: an idle CPU is always taken, and one that a task may not use
-/// never.
+/// Plays of docs/fidelity/smp.md begin so. The controls: an idle CPU is always taken, one that a task may not use never,
+/// and later tasks without a parent are not dealt by chance.
 #[test]
 fn tasks_that_are_there_from_the_start_take_idle_cpus_and_then_any() {
     let mut driver = driver(4, Kernel::V6_18);
@@ -349,6 +349,8 @@ fn tasks_that_are_there_from_the_start_take_idle_cpus_and_then_any() {
     assert!(drawn.iter().all(|count| (70..=130).contains(count)), "a quarter each: {drawn:?}");
     let [none, first, also_none, second] = counts(&mut driver, CpuSet::of(&[CpuId(1), CpuId(3)]));
     assert!(none + also_none == 0 && first.min(second) >= 150, "{first} and {second}");
+    driver.pass(1);
+    assert_eq!(counts(&mut driver, CpuSet::All), [400, 0, 0, 0], "later ones go where the fewest are");
 }
 
 /// specs/smp.md sections 1.4 and 3.3: CPUs idled before, found balance, and last did so up to an idle interval of 8 ms
