@@ -128,9 +128,9 @@ fn a_simulator_without_balancing_is_rejected() {
 }
 
 /// Cells within bounds, at least: of the seen and the unseen half.
-const SHARES: [usize; 2] = [69, 71];
+const SHARES: [usize; 2] = [69, 72];
 /// The same of migrations.
-const MIGRATIONS: [usize; 2] = [65, 55];
+const MIGRATIONS: [usize; 2] = [58, 57];
 /// The same of p99 wake-up latencies.
 const LATENCIES: [usize; 2] = [42, 60];
 /// Per cent of unseen values inside the stated error, at least.

@@ -254,8 +254,8 @@ fn every_connection_of_a_pool_is_one_service() {
     for cpus in 1..3 {
         for is_later in [true, false] {
             let found = services(&recorded(Wakes::First, cpus, is_later));
-            // On two CPUs some services, up to one a worker, are taken for their workers' own programmes.
-            let missed = if is_later && cpus == 1 { 0 } else { WORKERS as usize };
+            // On two CPUs one service is taken for its worker's own programme.
+            let missed = if is_later { cpus as usize - 1 } else { WORKERS as usize };
             assert_eq!(found.len(), 1, "{cpus} CPUs");
             assert!((600 - missed..=600).contains(&found[0]), "{cpus} CPUs, {is_later}: {found:?}");
         }
@@ -304,12 +304,12 @@ fn a_pool_goes_round() {
 }
 
 /// The recording fixes neither who serves nor how often tasks wait: on two CPUs they wait 8 % more often under
-/// round-robin in the replay than in the pool, and 18 % more often under EEVDF.
+/// round-robin than recorded, and 13 % less often under EEVDF.
 #[test]
 fn a_replay_of_a_pool_under_another_policy_is_like_the_pool_under_it() {
     let model = Prefork { wakes: Wakes::First, requests: 600 };
     let sleeps = |outcomes: [Outcome; 3]| outcomes.map(|it| it.sleeps);
-    for (cpus, tolerance) in [(1, 2), (2, 18)] {
+    for (cpus, tolerance) in [(1, 2), (2, 13)] {
         let replay = Replay::new("pool", recover(&recorded(Wakes::First, cpus, true).history(), ONCE));
         let (of_model, of_replay) = (sleeps(outcomes(cpus, &model, 0)), sleeps(outcomes(cpus, &replay, 0)));
         let is_near = |(model, replay): (&u32, &u32)| model.abs_diff(*replay) * 100 <= model * tolerance;

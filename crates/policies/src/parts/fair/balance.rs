@@ -30,7 +30,7 @@ const LONGEST_PINNED: u64 = 512;
 pub(super) struct Attempt {
     /// Time of the last pass.
     pub last: Time,
-    /// The first pass comes this much earlier: CPUs idled before, and made their last passes then.
+    /// The first pass of a busy CPU comes this much earlier: CPUs started at different times.
     phase: Span,
     /// The next pass of a busy CPU comes one tick later.
     is_late: bool,
@@ -116,7 +116,7 @@ pub struct Balancer {
     next_idle: Time,
     /// By first CPU of a group and level: a level below could not be balanced because of pinned tasks.
     pinned: Vec<[bool; 4]>,
-    pub(super) rng: Rng,
+    rng: Rng,
     round: Round,
 }
 
@@ -124,10 +124,9 @@ impl Balancer {
     pub fn new(machine: &Machine, version: Version, seed: Seed) -> Balancer {
         let mut rng = seed.stream("balance", 0).rng();
         let mut attempt = |cpu: CpuId, level: Level| {
-            // The last pass was one of an idle CPU, which found balance.
-            let ms = 2 * machine.group(cpu, level).len() as u64;
+            let ms = machine.group(cpu, level).len() as u64;
             let spans = [interval(machine, ms, false), interval(machine, ms, true)];
-            let phase = Span(machine.tick().0 * rng.below((spans[1].0 / machine.tick().0).max(1)));
+            let phase = Span(machine.tick().0 * rng.below((spans[0].0 / machine.tick().0).max(1)));
             Attempt { last: Time::ZERO, phase, is_late: false, interval: ms, spans, failed: 0, luck: Luck::NEW }
         };
         let cpus = machine.cpu_count();

@@ -1,17 +1,15 @@
 //! Placement of a new task, and of one that replaces its program: from the largest domain down, the idlest group, and
-//! in it the idlest CPU. Tasks that are there from the start have no parent: idle CPUs take one each, and chance decides
-//! where the others begin.
+//! in it the idlest CPU. Tasks that are there from the start have no parent and are spread.
 //!
-//! Source: specs/smp.md section 4.6; for tasks without a parent docs/fidelity/smp.md. Departure: idle CPUs have no idle
-//! states; the one that became idle last is taken.
+//! Source: specs/smp.md section 4.6. Departure: idle CPUs have no idle states; the one that became idle last is taken.
 //! Left out: the node that a task prefers.
 
 use super::Stack;
 use super::domains::{Domain, Group, Kind, beyond_allowed};
+use super::load::FULL;
 use super::order::Order;
 use super::reserved::is_fair;
-use goodness_core::{Context, CpuId, Effort, Level, TaskId, Time};
-use std::cmp::Reverse;
+use goodness_core::{Context, CpuId, Effort, Level, TaskId};
 
 /// Groups that differ by less load per capacity are alike, unless the ratio says otherwise: a part of a task of nice 0.
 const fn margin(percent: u64) -> u64 {
@@ -62,10 +60,9 @@ impl Place<'_> {
 }
 
 impl<O: Order> Stack<O> {
-    /// The CPU for a task without a parent: in the cache group with the fewest tasks per CPU an idle CPU, of an idle core
-    /// if there is one, the fastest, or the one with the fewest tasks, the nearest from `before` on. What tasks weigh
-    /// does not matter. For one that is there from the start, and finds no idle CPU, one is drawn: threads begin where
-    /// they were created and slept.
+    /// The CPU for a task without a parent, which is there from the start: as after balancing, in the cache group with
+    /// the fewest tasks per CPU an idle CPU, of an idle core if there is one, the fastest, or the one with the least
+    /// weight for its capacity. Ties go to the nearest CPU from `before` on.
     pub(super) fn place_launched(&mut self, cx: &Context, task: TaskId, before: CpuId) -> CpuId {
         let affinity = &cx.tasks[task].affinity;
         let groups = cx.machine.groups(Level::Cache);
@@ -78,18 +75,13 @@ impl<O: Order> Stack<O> {
         let (low, high) = members.split_at(members.partition_point(|cpu| *cpu < before));
         cx.examined(Effort::Balance, members.len() as u32);
         let is_free = |cpu: CpuId| cx.machine.group(cpu, Level::Smt).iter().all(|it| self.is_idle(*it));
-        let around = high.iter().chain(low).copied().filter(|cpu| affinity.contains(*cpu));
         let key = |cpu: &CpuId| {
             let is_quiet = self.has_only_background(*cpu);
-            let capacity = Reverse(u64::from(cx.machine.cpu(*cpu).capacity));
-            (!is_quiet, !self.is_idle(*cpu), !is_free(*cpu), self.order.queued(*cpu), capacity)
+            let capacity = u64::from(cx.machine.cpu(*cpu).capacity);
+            let weight = self.loads.weight(*cpu) * FULL / capacity;
+            (!is_quiet, !self.is_idle(*cpu), !is_free(*cpu), weight, std::cmp::Reverse(capacity))
         };
-        let found = around.clone().min_by_key(key).unwrap_or(before);
-        if cx.now > Time::ZERO || self.is_idle_enough(found) {
-            return found;
-        }
-        let drawn = self.balancer.rng.below(around.clone().count().max(1) as u64);
-        around.clone().nth(drawn as usize).unwrap_or(found)
+        high.iter().chain(low).copied().filter(|cpu| affinity.contains(*cpu)).min_by_key(key).unwrap_or(before)
     }
 
     /// The CPU for a new task, whose parent is on `parent`.

@@ -561,7 +561,6 @@ impl Loads {
     }
 
     /// Total weight of the tasks on the queue of `cpu`.
-    #[cfg(test)]
     pub fn weight(&self, cpu: CpuId) -> u64 {
         self.cpus[cpu.index()].present.weight
     }
