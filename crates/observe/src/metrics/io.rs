@@ -137,6 +137,7 @@ mod tests {
             request,
             survivor: request,
             submitter,
+            owner: submitter,
             sector,
             sectors: 8,
             span,
