@@ -166,8 +166,8 @@ impl PageCache {
         self.shares.all_unclean()
     }
 
-    /// True if writers of `domain` must wait: too many pages are dirty, or, from halfway between the flusher's limit and
-    /// the writers' on, more of `domain` than its share.
+    /// True if writers of `domain` must wait: too many pages are dirty; or, from halfway between the flusher's limit
+    /// and the writers' on, more of `domain` than its share.
     #[must_use]
     pub fn is_throttling(&self, domain: u32) -> bool {
         let (all, Limits { background, dirty, .. }) = (self.unclean(), self.limits);

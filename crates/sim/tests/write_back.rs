@@ -29,8 +29,8 @@ fn writer(group: GroupId, file: FileId) -> TaskSpec {
     }
 }
 
-/// Two writers, each in a group and with a file of its own, for ten seconds; the first group has the limit. Returns what
-/// was written back for each in MiB.
+/// Two writers, each in a group and with a file of its own, for ten seconds; the first group has the limit. Returns
+/// what was written back for each in MiB.
 fn written(limit: &str) -> [u64; 2] {
     let mut groups = Groups::default();
     let limited = Group { io_max: Some(IoLimit::parse(limit).unwrap()), ..Group::new("limited", GroupId::ROOT) };

@@ -8,6 +8,7 @@
 //! | `locks` | locks of every kind, spinning, priority inheritance |
 //! | `outside` | clients and other actors that use no CPU |
 //! | `storage` | disks, files and page cache |
+//! | `task_io` | the I/O of one task |
 //! | `flusher` | the page cache's writes in the background |
 //! | `faults` | stolen CPUs and lost ticks |
 //! | `hotplug` | CPUs that go offline |
@@ -30,6 +31,7 @@ mod siblings;
 mod standstill;
 mod steps;
 mod storage;
+mod task_io;
 mod tasks;
 
 use crate::bursts::Bursts;

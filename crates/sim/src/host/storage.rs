@@ -5,6 +5,7 @@ use super::Host;
 use super::elevator_lock::ElevatorLock;
 use super::flusher::Flusher;
 use super::steps::Then;
+use super::task_io::{STEPS_MAX, Syncing, TaskIo};
 use crate::calendar::Entry;
 use crate::calendar::class;
 use goodness_block::{Out, Outcome, Storage, Work};
@@ -12,7 +13,7 @@ use goodness_core::{
     CpuId, Event, FileId, GroupId, Io, IoPriority, IoStep, Off, Operation, Rng, Step, Submitter, TaskId, Time,
     VolumeId, Workload,
 };
-use goodness_memory::{Direction, File, Limits, Owner, PageCache, ReadAhead, TransferId};
+use goodness_memory::{Direction, File, Limits, Owner, PageCache, TransferId};
 use std::collections::VecDeque;
 
 /// Most pages per part of a step; the rest follows when they are done. 1 MiB, the flusher's unit: a choice. It bounds a
@@ -20,51 +21,11 @@ use std::collections::VecDeque;
 const PART: u32 = 256;
 /// Most I/Os of a task that are collected before they are submitted. A choice, far above the plug size of a queue.
 const PLUG_MAX: usize = 1024;
-/// Storage steps of a task at one instant after which it counts as stuck, even if it waited in between.
-const STEPS_MAX: u32 = 1_000_000;
 
 /// Marks the tag of an I/O that belongs to a transfer of the page cache.
 const TRANSFER: u64 = 1 << 63;
 /// Marks the tag of the flush that ends a task's sync. Other tags are the numbers of tasks.
 const FLUSH: u64 = 1 << 62;
-
-/// The I/O that a task has in flight and waits for.
-#[derive(Default)]
-struct TaskIo {
-    /// I/Os submitted and not completed.
-    under_way: u32,
-    /// I/Os that wait for a slot of a request pool.
-    unadmitted: u32,
-    /// The task waits until at most this many I/Os are in flight.
-    awaits: Option<u32>,
-    /// Transfers and flushes it waits for.
-    transfers: u32,
-    /// File to sync. The device is flushed once the transfers are done.
-    sync: Option<Syncing>,
-    /// The step that was put off because the task waits for a slot, or works for its I/O first.
-    deferred: Option<Step>,
-    /// I/Os whose submission the CPU works at; they reach the block layer when it has.
-    submitting: Vec<(VolumeId, Io)>,
-    /// Volumes used since the task last waited. Their plugged I/O is submitted when it waits.
-    volumes: Vec<VolumeId>,
-    /// Read-ahead of the files it has read.
-    ahead: Vec<(FileId, ReadAhead)>,
-    /// True while its CPU works for its I/O before it blocks.
-    will_wait: bool,
-    /// True while it is blocked until all this allows it to go on.
-    is_blocked: bool,
-    /// Time of its last storage step, and the number of such steps at that time.
-    at: Time,
-    steps: u32,
-}
-
-/// A sync in flight.
-struct Syncing {
-    file: FileId,
-    cpu: CpuId,
-    /// True if the page cache must be asked once more.
-    again: bool,
-}
 
 /// End of the first part of `pages` pages from `page`, in a file of `size` pages, and the number of pages that remain,
 /// if any.
@@ -72,31 +33,6 @@ fn part(page: u32, pages: u32, size: u32) -> (u32, Option<u32>) {
     let all = page.saturating_add(pages).min(size);
     let end = page.saturating_add(PART).min(all);
     (end, (end < all).then(|| all - end))
-}
-
-impl TaskIo {
-    /// Its read-ahead of `file`; a task reads few files.
-    fn window(&mut self, file: FileId) -> &mut ReadAhead {
-        let known = self.ahead.iter().position(|(known, _)| *known == file);
-        let index = known.unwrap_or_else(|| {
-            self.ahead.push((file, ReadAhead::default()));
-            self.ahead.len() - 1
-        });
-        &mut self.ahead[index].1
-    }
-
-    /// Counts a step. Returns whether there were too many at one instant.
-    fn is_stuck(&mut self, now: Time) -> bool {
-        self.steps = if self.at == now { self.steps + 1 } else { 1 };
-        self.at = now;
-        self.steps > STEPS_MAX
-    }
-
-    fn uses(&mut self, volume: VolumeId) {
-        if !self.volumes.contains(&volume) {
-            self.volumes.push(volume);
-        }
-    }
 }
 
 /// Disks, files and memory of one run.
@@ -189,8 +125,8 @@ impl StorageRun {
         it.unadmitted == 0 && it.transfers == 0 && it.awaits.is_none_or(|most| it.under_way <= most)
     }
 
-    /// Submits the I/Os of a page-cache transfer, on behalf of the submitter of `by` and on its CPU. Write-back is of the
-    /// group that the file's owner was in when it wrote.
+    /// Submits the I/Os of a page-cache transfer, on behalf of the submitter of `by` and on its CPU. Write-back
+    /// is of the group that the file's owner was in when it wrote.
     pub fn submit_transfer(&mut self, now: Time, id: TransferId, by: Io) {
         let it = self.cache.transfer(id);
         let (volume, file) = &self.files[it.file.0 as usize];
