@@ -10,6 +10,7 @@ use goodness_sim::{Options, simulate_with};
 
 /// 1 MiB in pages.
 const MIB: u32 = 256;
+const MIB_BYTES: u64 = 1 << 20;
 /// Size of each file in MiB.
 const FILE: u32 = 1000;
 const SECONDS: u64 = 10;
@@ -69,7 +70,7 @@ fn written(limit: &str) -> [u64; 2] {
             sectors[io.owner.index()] += u64::from(io.sectors);
         }
     }
-    sectors.map(|sectors| sectors * 512 >> 20)
+    sectors.map(|sectors| sectors * 512 / MIB_BYTES)
 }
 
 #[test]
