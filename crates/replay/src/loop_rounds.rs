@@ -7,7 +7,7 @@
 //!
 //! A loop that connects to a pool ([`super::pools`]) serves in the order of the replies, as `epoll` does: a reply there
 //! belongs to the next service of the pool, not to a recorded order. So does a loop whose calls were recorded
-//! ([`super::message_turns`]).
+//! (`message_turns`).
 //!
 //! A loop that reads messages together (`read_together`) takes all turns whose replies have arrived, as far as
 //! [`Instruction::HasRead`]. Then it continues each of them there, before it takes others. The recorded order holds the
