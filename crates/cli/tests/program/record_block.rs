@@ -30,8 +30,9 @@ fn what_was_recorded_of_a_live_disk_is_replayed_piece_by_piece() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let report: Value = serde_json::from_slice(&output.stdout).expect("JSON and nothing else");
     for arm in 0..2 {
-        // The last pieces may be served after the recorded window.
-        assert!(pieces_of_load(&report, arm) >= 2 * PIECES * 98 / 100, "{}", report["policies"][arm]["tasks"]);
+        // A replay has a tenth less than the recorded IOPS at most (docs/fidelity.md); what it is late with is served
+        // after the recorded window.
+        assert!(pieces_of_load(&report, arm) >= 2 * PIECES * 90 / 100, "{}", report["policies"][arm]["tasks"]);
     }
     let number = device.to_string_lossy().trim_start_matches("/dev/loop").to_string();
     let notes = report["details"]["workload_notes"].to_string();
