@@ -19,7 +19,7 @@ pub struct Owner {
     pub domain: u32,
 }
 
-/// What each domain has of the dirty pages, and what it wrote back lately.
+/// Dirty pages of each domain, and the pages that it wrote back lately.
 #[derive(Debug)]
 pub struct Shares {
     domains: Vec<Domain>,

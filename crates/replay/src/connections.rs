@@ -36,7 +36,7 @@ pub struct Transfer {
     pub bytes: u32,
 }
 
-/// What was received with one call, and the call that sent the last byte of it.
+/// Bytes received with one call, and the call that sent the last of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
     /// The call that completed it.
@@ -172,7 +172,7 @@ impl Traffic {
     }
 }
 
-/// What `receipts` got from `sends`; `None` if they got more than was sent at any time.
+/// Messages that `receipts` got from `sends`; `None` if they got more than was sent at any time.
 fn messages(sends: &[Transfer], receipts: &[Transfer]) -> Option<Vec<Message>> {
     let first = sends.first()?.begin;
     let (mut next, mut sent, mut received) = (0, 0, 0);

@@ -58,7 +58,7 @@ struct TaskState {
     standing: Standing,
     /// Time of its last waking, and the number of that record.
     woken: Option<(u64, u64)>,
-    /// When it last left a CPU.
+    /// The moment at which it last left a CPU.
     left: Moment,
     /// A waking came while it was still running.
     woken_early: bool,

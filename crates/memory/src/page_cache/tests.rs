@@ -1,4 +1,4 @@
-//! What is read, written, waited for and evicted.
+//! The page cache: reads, writes, waits and evictions.
 
 use super::*;
 
