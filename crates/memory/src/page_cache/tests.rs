@@ -178,3 +178,22 @@ fn writers_of_a_domain_that_is_written_slowly_wait_first() {
     );
     assert!(refused > 0 && flushed.iter().all(|id| cache.transfer(*id).owner == other));
 }
+
+/// The control: one that writes to a file that is dirty already does not become its owner.
+#[test]
+fn a_file_belongs_to_whoever_made_it_dirty() {
+    let mut cache = cache(1000);
+    let other = Owner { writer: 9, domain: 1 };
+    let owner_of_sync = |cache: &mut PageCache| {
+        let mut out = Vec::new();
+        cache.sync(FILE, ME, &mut out);
+        let owner = cache.transfer(out[0]).owner;
+        done(cache, Time(1), &out);
+        owner
+    };
+    cache.write(Time::ZERO, MINE, FILE, 0, 5);
+    cache.write(Time::ZERO, other, FILE, 5, 50);
+    assert_eq!(owner_of_sync(&mut cache), MINE);
+    cache.write(Time(2), other, FILE, 0, 5);
+    assert_eq!(owner_of_sync(&mut cache), other, "it was clean in between");
+}
