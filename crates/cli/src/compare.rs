@@ -5,6 +5,7 @@ mod suite;
 use crate::failure::{Failure, exit};
 use crate::input::InputOptions;
 use crate::output::{self, Outputs};
+use crate::stop;
 use crate::watching::watch;
 use crate::words::{self, command_line};
 use clap::Args;
@@ -115,6 +116,7 @@ impl Compare {
         }
         self.input.iter().try_for_each(|named| outputs.check(named))?;
         check_names(&self.policy, &self.elevator)?;
+        stop::heed()?;
         let (mut runs, about, details) = self.runs(&outputs)?;
         self.rank_by.as_deref().map(|metric| runs.can_rank_by(metric)).transpose()?;
         let ranked_by = self.rank_by.clone().or(details.ranked_by);
@@ -122,6 +124,9 @@ impl Compare {
         let report = runs.report(circumstances(about, details, &|again| {
             words::reproduce(&self.options.words(&self.input[0]), again)
         }));
+        if let Some(stopped) = runs.stopped() {
+            return outputs.tell_stopped(&report, stopped);
+        }
         outputs.deliver(&report, &runs.take_timelines(), "")?;
         match report.policies.iter().flat_map(|p| &p.violations).next() {
             Some(v) => Err(Failure::violated(format!("{}: {} Reproduce: {}", v.checker, v.message, v.reproduce))),
@@ -138,7 +143,7 @@ impl Compare {
         match self.as_arms {
             true => recordings::as_arms(&self.input, open),
             false => recordings::of_one_load(&self.input, open, |named, work| {
-                self.plan(work, outputs)?.run(&watch()).map_err(|it| said(named, it))
+                self.plan(work, outputs)?.run_as_far(&watch()).map_err(|it| said(named, it))
             }),
         }
     }

@@ -37,6 +37,7 @@ mod race;
 mod record;
 mod run;
 mod shrink;
+mod stop;
 mod study;
 mod summarise;
 #[cfg(feature = "tables")]

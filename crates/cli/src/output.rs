@@ -4,7 +4,9 @@ use crate::failure::Failure;
 use crate::tables::Tables;
 use crate::verbosity::Verbosity;
 use goodness::Timelines;
-use goodness_report::{Report, Timeline, atomic, citation, figures, html, json, perfetto, shell, tables, text};
+use goodness_report::{
+    Report, Timeline, atomic, citation, figures, html, json, perfetto, shell, tables, text, text::Extent,
+};
 #[cfg(feature = "live")]
 use goodness_table::Table;
 use serde::Serialize;
@@ -48,6 +50,17 @@ impl Outputs {
         }
         let files = [(&self.json, "--json"), (&self.html, "--html"), (&self.perfetto, "--perfetto")];
         check(input, &[&files[..], &self.tables.asked()].concat())
+    }
+
+    /// Prints what is known of work that was stopped, for people, and writes nothing.
+    ///
+    /// # Errors
+    /// Always: it was stopped.
+    pub fn tell_stopped(&self, report: &Report, stopped: &str) -> Result<u8, Failure> {
+        if !is_stdout(&self.json) {
+            say!("{}", text::render(report, Extent::Ranking, columns(), false).trim_end());
+        }
+        Err(Failure::other(format!("{stopped}; no file was written")))
     }
 
     /// The schedules that are needed, of `slices` each.

@@ -98,6 +98,23 @@ pub fn counter(what: String) -> ProgressBar {
     lined(counter, |it| format!("{} {} simulations", it.message(), it.position()))
 }
 
+/// A bar of work in phases of unlike length, whose message is the phase.
+#[cfg(feature = "live")]
+pub fn phases() -> ProgressBar {
+    lined(ProgressBar::with_draw_target(Some(0), target(5)), |bar| match bar.length() {
+        None | Some(0) => bar.message(),
+        Some(_) => of_all(bar),
+    })
+}
+
+/// Prints a line of progress above `bar`, or alone where no bar is drawn.
+#[cfg(feature = "live")]
+pub fn above(bar: &ProgressBar, line: impl std::fmt::Display) {
+    if !SILENT.load(Ordering::Relaxed) {
+        bar.suspend(|| eprintln!("{line}"));
+    }
+}
+
 /// A bar in words.
 fn of_all(bar: &ProgressBar) -> String {
     format!("{} {}/{}", bar.message(), bar.position(), bar.length().unwrap_or(0))

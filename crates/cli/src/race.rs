@@ -88,7 +88,7 @@ impl Race {
         let predictor =
             self.predict.as_deref().map(|machine| Predictor::prepare(machine, &file, &launcher, folder.path()));
         let predictor = predictor.transpose()?;
-        let bar = ProgressBar::with_draw_target(Some(0), progress::target(5));
+        let bar = progress::phases();
         let outcome = engine::race(&file.plan, load, &mut |progress| tell(&bar, &file.plan, progress));
         bar.finish_and_clear();
         let outcome = outcome.map_err(|why| Failure { code: why.exit_code(), sentence: why.to_string() })?;
@@ -132,19 +132,23 @@ fn list() {
 
 fn tell(bar: &ProgressBar, plan: &Plan, progress: Progress) {
     match progress {
-        Progress::CleanedUp(what) => bar.println(format!("undone what a killed command had left: {what}")),
+        Progress::CleanedUp(what) => {
+            progress::above(bar, format_args!("undone what a killed command had left: {what}"))
+        }
         Progress::Preparing => bar.set_message("preparing"),
         Progress::Running { block, of, arm } => {
             bar.set_length(u64::from(of));
             bar.set_position(u64::from(block));
-            bar.set_message(plan.arms[arm].name.clone());
+            bar.set_message(format!("{}, block", plan.arms[arm].name));
         }
         Progress::Repeated { arm, outside } => {
             let used = (outside.worst() * 100.0).round();
             let name = &plan.arms[arm].name;
-            bar.println(format!("\"{name}\" is run again: others used {used} % of the machine"));
+            progress::above(bar, format_args!("\"{name}\" is run again: others used {used} % of the machine"));
         }
         Progress::LeftAlone(what) => bar.suspend(|| eprintln!("{what}")),
-        Progress::Looked { blocks, open } => bar.println(format!("after {blocks} blocks {open} comparisons are open")),
+        Progress::Looked { blocks, open } => {
+            progress::above(bar, format_args!("after {blocks} blocks {open} comparisons are open"));
+        }
     }
 }

@@ -76,25 +76,30 @@ impl Record {
             messages: self.messages,
             ..Options::default()
         };
-        let bar = ProgressBar::with_draw_target(Some(0), progress::target(5));
+        let bar = progress::phases();
         let result = record(&options, &mut |progress| show(&bar, progress));
         bar.finish_and_clear();
         let done = result.map_err(|error| Failure { sentence: error.to_string(), code: error.exit_code() as u8 })?;
         say!("{done}\n\nNext: goodness verify {0} && goodness compare {0}", done.path.display());
+        if !self.anonymize {
+            say!("It holds names of tasks and arguments of commands: to share a recording, make it with --anonymize.");
+        }
         Ok(if done.exit_code() == 0 { exit::OK } else { done.exit_code() as u8 })
     }
 }
 
 fn show(bar: &ProgressBar, progress: Progress) {
     match progress {
-        Progress::CleanedUp { what } => bar.println(format!("undone what a killed command had left: {what}")),
-        Progress::Started { .. } => bar.set_message("recording"),
+        Progress::CleanedUp { what } => {
+            progress::above(bar, format_args!("undone what a killed command had left: {what}"))
+        }
+        Progress::Started { .. } => bar.set_message("recording, seconds"),
         Progress::Recording { elapsed, longest, .. } => {
-            bar.set_length(longest.as_millis() as u64);
-            bar.set_position(elapsed.as_millis() as u64);
+            bar.set_length(longest.as_secs());
+            bar.set_position(elapsed.as_secs());
         }
         Progress::Writing { done, total } => {
-            bar.set_message("writing");
+            bar.set_message("writing, events");
             bar.set_length(total);
             bar.set_position(done);
         }

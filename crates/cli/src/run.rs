@@ -4,6 +4,7 @@ use crate::compare::circumstances;
 use crate::failure::{Failure, exit};
 use crate::input::InputOptions;
 use crate::output::{self, Outputs};
+use crate::stop;
 use crate::watching::watch;
 use crate::words::{self, command_line};
 use clap::Args;
@@ -71,11 +72,15 @@ impl Run {
         check_names(&self.policy, &self.elevator)?;
         let input = self.options.words(named);
         let said = |refusal| words::failure(&refusal, &input);
+        stop::heed()?;
         let watch = watch();
         let work = goodness::open(named, &self.options.read()?, &watch).map_err(said)?;
-        let mut runs = self.plan(&work)?.run(&watch).map_err(said)?;
+        let mut runs = self.plan(&work)?.run_as_far(&watch).map_err(said)?;
         let details = Details { command: Some(command_line()), ..work.details };
         let report = runs.report(circumstances(work.about, details, &|again| words::reproduce(&input, again)));
+        if let Some(stopped) = runs.stopped() {
+            return self.outputs.tell_stopped(&report, stopped);
+        }
         let timelines = runs.take_timelines();
         let decisions = runs.arms[0].decisions;
         let schedule = |it| schedule::text(it, self.timehist, self.map, decisions, output::columns());

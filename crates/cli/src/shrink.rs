@@ -3,6 +3,7 @@
 use crate::failure::{Failure, exit};
 use crate::input::span;
 use crate::output;
+use crate::stop;
 use crate::verbosity::Quiet;
 use crate::watching::watch;
 use clap::Args;
@@ -61,7 +62,9 @@ impl Shrinking {
         let arms = self.policy.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
         let text = std::fs::read_to_string(&self.file)
             .map_err(|why| Failure::usage(format!("{}: cannot be read: {why}", self.file)))?;
-        let Shrunk { text, shows, tried } = shrink((&self.file, &text), &arms, symptom, self.seed, &watch())?;
+        stop::heed()?;
+        let Shrunk { text, shows, tried, is_smallest } =
+            shrink((&self.file, &text), &arms, symptom, self.seed, &watch())?;
         let text = format!("# Smallest of {tried} works tried that shows: {shows}.\n{text}");
         match &self.output {
             Some(path) => {
@@ -71,6 +74,6 @@ impl Shrinking {
             }
             None => say!("{}", text.trim_end()),
         }
-        Ok(exit::OK)
+        if is_smallest { Ok(exit::OK) } else { Err(Failure::other("stopped; a smaller work may show it, too")) }
     }
 }

@@ -4,13 +4,12 @@ use crate::failure::{Failure, exit};
 use crate::tables::Tables;
 use crate::verbosity::Verbosity;
 use crate::words::quoted;
-use crate::{output, progress};
+use crate::{output, progress, stop};
 use clap::Args;
 use goodness::catalogue;
 use goodness_core::spelling::nearest;
 use goodness_report::text::Extent;
 use goodness_study::{Conducted, Conducting, CustomStudy, Document, Lab, Published, STUDIES, Study};
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 /// Reproduce published results, side by side with their numbers.
@@ -94,6 +93,7 @@ impl Conduct {
         let to_stdout = output::is_stdout(&self.json);
         output::check_tables(std::slice::from_ref(&self.name), &self.tables)?;
         self.check_files(studies, to_stdout)?;
+        stop::heed()?;
         let mut conducted = Vec::new();
         for (study, published) in studies.iter().zip(published) {
             let one = self.conduct(study, published)?;
@@ -128,10 +128,13 @@ impl Conduct {
         let bar = progress::counter(study.name.to_string());
         let conducted = self.how().conduct(study, published, &|done| {
             bar.set_position(done);
-            ControlFlow::Continue(())
+            stop::flow()
         });
         bar.finish_and_clear();
-        conducted.map_err(|why| Failure::violated(format!("{why}. Reproduce: {}", self.command(study))))
+        conducted.map_err(|why| match stop::is_wished() {
+            true => Failure::other(format!("stopped before {} had ended", study.name)),
+            false => Failure::violated(format!("{why}. Reproduce: {}", self.command(study))),
+        })
     }
 
     fn how(&self) -> Conducting {

@@ -4,17 +4,13 @@ use crate::failure::{Failure, exit};
 use crate::tables::Tables;
 use crate::verbosity::Quiet;
 use crate::words::{command_line, quoted};
-use crate::{output, progress};
+use crate::{output, progress, stop};
 use clap::Args;
 use goodness::Refusal;
 use goodness_report::figure;
 use goodness_sweep::{Cell, Cells, Definition, Folder, Part, Summary, folder, local};
 use indicatif::ProgressBar;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Cells that a dry run times.
@@ -144,21 +140,14 @@ impl Sweep {
 
 /// Computes what is missing; on Ctrl-C says how to go on.
 fn compute(folder: &mut Folder, count: u64) -> Result<(), Failure> {
-    let is_stopped = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&is_stopped))
-            .map_err(|why| Failure::other(format!("signals cannot be caught: {why}")))?;
-    }
+    stop::heed()?;
     let bar: ProgressBar = progress::rate(count, "computing");
     let ended = local::run(folder, &mut |done, _| {
         bar.set_position(done as u64);
-        match is_stopped.load(Ordering::Relaxed) {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
+        stop::flow()
     });
     bar.finish_and_clear();
-    ended.map_err(|refusal: Refusal| match is_stopped.load(Ordering::Relaxed) {
+    ended.map_err(|refusal: Refusal| match stop::is_wished() {
         true => Failure::other(format!("stopped; what was computed is kept. Go on with: {}", command_line())),
         false => refusal.into(),
     })

@@ -6,16 +6,12 @@ use crate::tables::Tables;
 use crate::verbosity::Quiet;
 use crate::watching::watch;
 use crate::words::{self, command_line};
-use crate::{output, progress};
+use crate::{output, progress, stop};
 use clap::Args;
 use goodness::tune::{Effort, Guard, Objective, Space, Tuning};
 use goodness::{Progress, Refusal, Work};
 use goodness_report::tune::{self, Answer, Tuning as Tuned};
-use signal_hook::consts::{SIGINT, SIGTERM};
-use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Search for settings that are better than the default.
 ///
@@ -132,6 +128,7 @@ impl Tune {
             seed: self.seed,
             effort: self.effort(),
         };
+        stop::heed()?;
         let mut tuned = search(&tuning).map_err(|refusal| said(&self.input[0], refusal))?;
         tuned.goodness.commit = crate::COMMIT.map(str::to_string);
         self.deliver(&tuned)?;
@@ -181,11 +178,6 @@ impl Tune {
 
 /// Runs the tuning with a progress line; Ctrl-C ends it with the best so far.
 fn search(tuning: &Tuning) -> Result<Tuned, Refusal> {
-    let is_stopped = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&is_stopped))
-            .map_err(|why| Refusal::failed(format!("signals cannot be caught: {why}")))?;
-    }
     let bar = progress::counter("tuning".into());
     let tuned = tuning.run(&|progress| {
         if let Progress::Raced { round, rounds, left, runs } = progress {
@@ -196,10 +188,7 @@ fn search(tuning: &Tuning) -> Result<Tuned, Refusal> {
                 _ => format!("round {round} of {rounds}, {left} candidates left,"),
             });
         }
-        match is_stopped.load(Ordering::Relaxed) {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
+        stop::flow()
     });
     bar.finish_and_clear();
     tuned

@@ -1,7 +1,7 @@
 //! Shows the library's progress on standard error.
 
 use crate::patience::Patience;
-use crate::progress;
+use crate::{progress, stop};
 use goodness::{Account, Progress, Shown};
 use indicatif::ProgressBar;
 use std::ops::ControlFlow;
@@ -16,13 +16,13 @@ struct Terminal {
 }
 
 /// Shows progress until it is dropped, for the library's calls: a bar, or a line every ten seconds, and a message when
-/// a pipe blocks.
+/// a pipe blocks. Cancels once a stop is wished.
 pub fn watch() -> impl Fn(Progress) -> ControlFlow<()> + Sync {
     progress::start_lines();
     let terminal = Mutex::<Terminal>::default();
     move |progress: Progress| {
         terminal.lock().unwrap_or_else(PoisonError::into_inner).tell(progress);
-        ControlFlow::Continue(())
+        stop::flow()
     }
 }
 

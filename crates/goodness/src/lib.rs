@@ -38,6 +38,7 @@ mod block_fidelity;
 pub mod calibrate;
 pub mod catalogue;
 mod change_error;
+mod collected;
 mod compared_kernels;
 #[cfg(feature = "live")]
 pub mod conform;

@@ -2,16 +2,17 @@
 
 use crate::again::Again;
 use crate::block_fidelity;
+use crate::collected::Collected;
 use crate::contender::Contender;
 use crate::edit;
 use crate::fidelity::{VERIFYING, fidelity, middle};
 use crate::parallel::{Told, each_watched};
 use crate::progress::Watch;
 use crate::recorded::Recorded;
-use crate::refusal::Refusal;
+use crate::refusal::{Kind, Refusal};
 use crate::replication::Replication;
 use crate::run::{Named, RunResult};
-use crate::runs::{self, Arm, Collected, Drawn, Runs};
+use crate::runs::{Arm, Drawn, Runs};
 use crate::simulation::{self, Around, Beside, Trial};
 use crate::standstill;
 use crate::storage::unheeded;
@@ -101,32 +102,70 @@ impl<'a> Plan<'a> {
     /// first run of each contender is kept in full; of the others, the values.
     ///
     /// # Errors
-    /// The first fault, in order of contenders and replications, with its run; or cancellation.
+    /// The first fault, in order of replications and contenders, with its run; or cancellation.
     pub fn run(&self, watch: &Watch) -> Result<Runs, Refusal> {
+        self.run_to(watch, false)
+    }
+
+    /// As [`Plan::run`]; but when `watch` cancels, returns the replications that every contender has run, or, of one
+    /// run alone, what was measured until then. [`Runs::stopped`] says what is missing.
+    ///
+    /// # Errors
+    /// As [`Plan::run`], and cancellation before that.
+    pub fn run_as_far(&self, watch: &Watch) -> Result<Runs, Refusal> {
+        self.run_to(watch, true)
+    }
+
+    fn run_to(&self, watch: &Watch, may_stop: bool) -> Result<Runs, Refusal> {
         self.check_edits()?;
-        let room = |contender: &Contender| Mutex::new(Collected::of(contender.clone(), self.drawn(), self.by_task));
-        let collected: Vec<Mutex<Collected>> = self.contenders.iter().map(room).collect();
+        let collected = Mutex::new(Collected::of(&self.contenders, self.drawn(), self.by_task));
         let stated = Mutex::new(Vec::new());
         let verifier = self.recorded.map(Recorded::contender);
-        self.each(watch, &self.jobs(verifier.as_ref()), |job, run| {
+        let mut jobs = self.jobs(verifier.as_ref());
+        // Contenders side by side, so that a plan that is stopped has runs of all.
+        jobs.sort_by_key(|job| (job.index.is_some(), job.replication));
+        let is_alone = self.contenders.len() == 1 && self.runs == 1;
+        jobs.iter_mut().for_each(|job| job.may_stop = may_stop && is_alone && job.index.is_some());
+        let ended = self.each(watch, &jobs, |job, run| {
             if job.verifies {
                 lock(&stated).extend(self.stated(job.contender, &run).map(|it| (job.replication, it)));
             }
             if let Some(index) = job.index {
-                lock(&collected[index]).add(job.replication - self.first, run);
+                lock(&collected).add(index, job.replication - self.first, run);
             }
             Ok(())
-        })?;
-        let collected = collected.into_iter().map(|one| one.into_inner().unwrap_or_else(|it| it.into_inner()));
-        let mut arms: Vec<Arm> = collected.map(Collected::finish).collect();
-        runs::pad(&mut arms, self.runs as usize);
+        });
+        let collected = collected.into_inner().unwrap_or_else(|it| it.into_inner());
+        let runs = collected.runs();
+        let is_stopped = ended.as_ref().is_err_and(|refusal| refusal.kind == Kind::Cancelled) && may_stop;
+        match ended {
+            Err(_) if is_stopped && runs > 0 => {}
+            Err(cancelled) if is_stopped => return Err(self.nothing_yet(cancelled)),
+            ended => drop(ended?),
+        }
+        let mut arms = collected.finish();
         if self.recorded.is_some() {
             arms.iter_mut().for_each(Arm::count_observations_once);
         }
         let mut stated = stated.into_inner().unwrap_or_else(|it| it.into_inner());
         stated.sort_by_key(|(replication, _)| *replication);
         let fidelity = middle(stated.into_iter().map(|(_, it)| it).collect());
-        Ok(Runs::new(arms, fidelity, self.source, self.machine, self.drawn(), self.recorded))
+        let stopped = is_stopped.then(|| self.missing(&arms, runs));
+        let drawn = Drawn { runs, ..self.drawn() };
+        Ok(Runs { stopped, ..Runs::new(arms, fidelity, self.source, self.machine, drawn, self.recorded) })
+    }
+
+    /// What a plan lacks that was stopped after so many runs of each contender.
+    fn missing(&self, arms: &[Arm], runs: u32) -> String {
+        let first = &arms[0].first.outcome;
+        match first.reason {
+            End::Stopped => format!("stopped after {} of simulated time", first.end.since(Time::ZERO)),
+            _ => format!("stopped after {runs} of {} runs of each arm", self.runs),
+        }
+    }
+
+    fn nothing_yet(&self, cancelled: Refusal) -> Refusal {
+        Refusal { what: "stopped before every arm had run once, so nothing is known".into(), ..cancelled }
     }
 
     /// Refuses edits that cannot be, before anything long begins.
@@ -180,7 +219,8 @@ impl<'a> Plan<'a> {
         let anyway = verifier.filter(|it| whole.is_none() && self.contenders.contains(it));
         let verifying = verifier.into_iter().flat_map(|contender| {
             let source = whole.unwrap_or(self.source);
-            let job = move |replication| Job { contender, source, index: None, replication, verifies: true };
+            let job =
+                move |replication| Job { contender, source, index: None, replication, verifies: true, may_stop: false };
             (0..VERIFYING).map(job)
         });
         let is_shared = |job: &Job| anyway.is_some() && job.replication == 0 && own.contains(&0);
@@ -188,7 +228,7 @@ impl<'a> Plan<'a> {
         let all = self.contenders.iter().enumerate().flat_map(|(index, contender)| {
             (self.first..self.first + self.runs).map(move |replication| {
                 let verifies = replication == 0 && anyway == Some(contender);
-                Job { contender, source: self.source, index: Some(index), replication, verifies }
+                Job { contender, source: self.source, index: Some(index), replication, verifies, may_stop: false }
             })
         });
         alone.chain(all).collect()
@@ -213,7 +253,14 @@ impl<'a> Plan<'a> {
         told: Told,
     ) -> Result<Vec<Named>, Refusal> {
         let contender = &self.contenders[index];
-        let job = Job { contender, source: self.source, index: Some(index), replication: number, verifies: false };
+        let job = Job {
+            contender,
+            source: self.source,
+            index: Some(index),
+            replication: number,
+            verifies: false,
+            may_stop: false,
+        };
         let Ready { machine, work, tasks, seed } = self.ready(&job)?;
         let disks =
             simulation::disks(&work, contender.elevator.as_ref(), (&machine, seed), beside.around_elevator.as_deref());
@@ -266,7 +313,9 @@ impl<'a> Plan<'a> {
             beside: Beside { around, ..Beside::default() },
         })
         .map_err(|fault| self.refusal(&fault, &tasks, job))?;
-        uncancelled(&run.outcome)?;
+        if !job.may_stop {
+            uncancelled(&run.outcome)?;
+        }
         if !self.may_end_waiting {
             standstill::refuse_deadlock(job.source, &tasks, &run.outcome, || self.again(job))?;
         }
@@ -309,6 +358,7 @@ impl<'a> Plan<'a> {
             index: Some(0),
             replication: self.first,
             verifies: false,
+            may_stop: false,
         }
     }
 
@@ -386,6 +436,8 @@ struct Job<'a> {
     replication: u32,
     /// True if the run is compared with the recording.
     verifies: bool,
+    /// True if a run that was stopped is kept.
+    may_stop: bool,
 }
 
 /// Time at which a run of `work` ends at the latest.

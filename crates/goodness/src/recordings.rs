@@ -97,6 +97,7 @@ pub fn as_arms<E: From<Refusal>>(
         seed: 0,
         first: 0,
         runs: 1,
+        stopped: None,
         remark: None,
         sampling: Sampling::Arms,
     };

@@ -45,6 +45,7 @@ impl Runs {
     #[must_use]
     pub fn report(&self, circumstances: Circumstances) -> Report {
         let Circumstances { input, mut details, commit, again } = circumstances;
+        details.warnings.extend(self.stopped.clone());
         details.warnings.extend(self.remark.clone());
         details.warnings.extend(self.arms.iter().filter_map(|arm| arm.overdue.clone()));
         details.warnings.extend(self.arms.iter().filter_map(unheeded));

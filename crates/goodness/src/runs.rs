@@ -5,7 +5,7 @@ use crate::contender::Contender;
 use crate::recorded::Recorded;
 use crate::refusal::{Refusal, See};
 use crate::run::RunResult;
-use crate::{standstill, watchdog};
+use crate::standstill;
 use goodness_core::spelling::suggest;
 use goodness_core::{Machine, WorkloadSource};
 use goodness_observe::metrics::Distributions;
@@ -32,6 +32,8 @@ pub struct Runs {
     pub(crate) first: u32,
     /// Replications of each contender.
     pub(crate) runs: u32,
+    /// Sentence on what is missing, if the runs were stopped before all were made.
+    pub(crate) stopped: Option<String>,
     /// Remark on runs that ended early.
     pub(crate) remark: Option<String>,
     /// Sampling unit of a value.
@@ -124,7 +126,13 @@ impl Runs {
         let cpus = recorded.map_or(machine.cpus, |it| it.cpus);
         let sampling = if recorded.is_some() { Sampling::Replays } else { Sampling::Runs };
         let Drawn { seed, first, runs } = drawn;
-        Runs { arms, fidelity, machine, cpus, seed, first, runs, remark, sampling }
+        Runs { arms, fidelity, machine, cpus, seed, first, runs, stopped: None, remark, sampling }
+    }
+
+    /// A sentence on what is missing, if the runs were stopped before all were made ([`crate::Plan::run_as_far`]).
+    #[must_use]
+    pub fn stopped(&self) -> Option<&str> {
+        self.stopped.as_deref()
     }
 
     /// The first thing that a checker found.
@@ -204,109 +212,10 @@ fn place_of(metric: &str) -> usize {
     METRICS.iter().position(|it| it.name == metric).unwrap_or_else(|| panic!("\"{metric}\" is not in METRICS"))
 }
 
-/// Gives a metric that some arm measured a place for each run in all arms.
-pub(crate) fn pad(arms: &mut [Arm], runs: usize) {
-    for metric in 0..METRICS.len() {
-        if arms.iter().any(|arm| !arm.values[metric].is_empty()) {
-            arms.iter_mut().for_each(|arm| arm.values[metric].resize(runs, None));
-        }
-    }
-}
-
 /// The replications to run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Drawn {
     pub seed: u64,
     pub first: u32,
     pub runs: u32,
-}
-
-/// The runs of one contender that have ended, in any order.
-pub(crate) struct Collected {
-    contender: Contender,
-    drawn: Drawn,
-    values: Vec<Vec<Option<f64>>>,
-    requests: Vec<u64>,
-    samples: Vec<u64>,
-    decisions: u64,
-    wall_ns: Option<u64>,
-    distributions: Vec<Histogram>,
-    tasks: Option<Vec<Vec<TaskMeasured>>>,
-    violations: Vec<(u32, Violation)>,
-    overdue: Option<(u32, String)>,
-    first: Option<RunResult>,
-}
-
-impl Collected {
-    /// Room for all runs; `by_task` says whether the results of every task are kept.
-    pub(crate) fn of(contender: Contender, drawn: Drawn, by_task: bool) -> Collected {
-        Collected {
-            contender,
-            drawn,
-            values: vec![Vec::new(); METRICS.len()],
-            requests: vec![0; drawn.runs as usize],
-            samples: vec![0; METRICS.len()],
-            decisions: 0,
-            wall_ns: None,
-            distributions: FAMILIES.iter().map(|_| Histogram::default()).collect(),
-            tasks: by_task.then(|| vec![Vec::new(); drawn.runs as usize]),
-            violations: Vec::new(),
-            overdue: None,
-            first: None,
-        }
-    }
-
-    /// Keeps the values of run `index`; of the first run, everything.
-    pub(crate) fn add(&mut self, index: u32, mut run: RunResult) {
-        for (place, value) in run.measured.values.iter().enumerate() {
-            self.samples[place] += value.samples;
-            // Most metrics are not measured on most work: they take no memory by the run.
-            if let Some(enough) = value.value.filter(|_| value.samples >= value.about.fewest()) {
-                let values = &mut self.values[place];
-                values.resize(self.drawn.runs as usize, None);
-                values[index as usize] = Some(enough);
-            }
-        }
-        self.requests[index as usize] = run.measured.distributions.request_latency.count();
-        self.decisions += run.outcome.decisions;
-        self.wall_ns = run.wall_ns.map(|ns| ns + self.wall_ns.unwrap_or_default()).or(self.wall_ns);
-        let found = std::mem::take(&mut run.checked.violations);
-        self.violations.extend(found.into_iter().map(|violation| (index, violation)));
-        if self.overdue.as_ref().is_none_or(|(known, _)| index < *known) {
-            let warning = watchdog::warning(&self.contender, index + 1, &run);
-            self.overdue = warning.map(|warning| (index, warning)).or(self.overdue.take());
-        }
-        for ((_, pick), all) in FAMILIES.iter().zip(&mut self.distributions) {
-            all.merge(pick(&run.measured.distributions));
-        }
-        if let Some(tasks) = &mut self.tasks {
-            tasks[index as usize].clone_from(&run.measured.tasks);
-        }
-        if index == 0 {
-            self.first = Some(run);
-        }
-    }
-
-    /// All of it, in the order of the replications.
-    pub(crate) fn finish(mut self) -> Arm {
-        self.violations.sort_by_key(|(index, _)| *index);
-        let (contender, drawn) = (self.contender, self.drawn);
-        let again = |index| contender.again(drawn.seed, drawn.first + index);
-        Arm {
-            label: None,
-            values: self.values,
-            requests: self.requests,
-            by_input: Vec::new(),
-            samples: self.samples,
-            batch_errors: Vec::new(),
-            decisions: self.decisions,
-            wall_ns: self.wall_ns,
-            distributions: self.distributions,
-            tasks: self.tasks.unwrap_or_default(),
-            violations: self.violations.into_iter().map(|(index, found)| (again(index), found)).collect(),
-            overdue: self.overdue.map(|(_, warning)| warning),
-            first: self.first.expect("a plan has one run or more"),
-            contender,
-        }
-    }
 }

@@ -39,13 +39,16 @@ pub struct Shrunk {
     pub shows: String,
     /// Works that were tried.
     pub tried: u32,
+    /// True if no single further step leaves what it shows; false if the search was stopped.
+    pub is_smallest: bool,
 }
 
 /// Shrinks the experiment `text`, which errors call `file`, step by step: fewer tasks, steps, attributes and CPUs, and
-/// shorter times, as long as it shows `symptom` under `arms` with `seed`. No single further step leaves the symptom.
+/// shorter times, as long as it shows `symptom` under `arms` with `seed`. No single further step leaves the symptom, unless `watch`
+/// cancels: then the result is the smallest work that was found until then.
 ///
 /// # Errors
-/// A file that cannot be read, work that does not show the symptom, or cancellation.
+/// A file that cannot be read, or work that does not show the symptom.
 pub fn shrink(
     (file, text): (&str, &str),
     arms: &[Contender],
@@ -73,10 +76,13 @@ pub fn shrink(
         *last.borrow_mut() = found;
         Some(at)
     });
-    if is_cancelled.into_inner() {
-        return Err(Refusal::cancelled());
-    }
-    Ok(Shrunk { text: reduce::written(&reduced), shows: last.into_inner(), tried: tried.into_inner().min(MOST_TRIED) })
+    let tried = tried.into_inner();
+    Ok(Shrunk {
+        text: reduce::written(&reduced),
+        shows: last.into_inner(),
+        tried: tried.min(MOST_TRIED),
+        is_smallest: !is_cancelled.into_inner() && tried <= MOST_TRIED,
+    })
 }
 
 impl Symptom {

@@ -1,6 +1,7 @@
 //! External programs that loads need: their paths, and what to install if missing.
 
 use crate::load_error::LoadError;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// A program and the package that has it.
@@ -16,18 +17,22 @@ pub struct Program {
 const MORE_FOLDERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
 impl Program {
-    /// Finds the program.
+    /// Finds the program: in the absolute folders of `PATH`, then in those of servers. A relative or empty folder there
+    /// means the current one, where anybody may have put a program of that name.
     ///
     /// # Errors
     /// It is not installed, and how to install it.
     pub fn find(&self) -> Result<PathBuf, LoadError> {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let folders = std::env::split_paths(&path).chain(MORE_FOLDERS.iter().map(PathBuf::from));
-        let found = folders.map(|folder| folder.join(self.name)).find(|file| is_program(file));
-        found.ok_or_else(|| {
+        self.find_in(&std::env::var_os("PATH").unwrap_or_default()).ok_or_else(|| {
             let Program { name, package } = self;
             LoadError(format!("{name} is not installed; install it with `apt install {package}`"))
         })
+    }
+
+    fn find_in(&self, path: &OsStr) -> Option<PathBuf> {
+        let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
+        let folders = folders.chain(MORE_FOLDERS.iter().map(PathBuf::from));
+        folders.map(|folder| folder.join(self.name)).find(|file| is_program(file))
     }
 }
 
@@ -48,5 +53,16 @@ mod tests {
             "{why}"
         );
         assert!(Program { name: "sh", package: "dash" }.find().is_ok());
+    }
+
+    #[test]
+    fn programs_of_relative_folders_are_not_found() {
+        let here = std::env::current_dir().unwrap();
+        let folder = tempfile::tempdir_in(&here).unwrap();
+        let sh = Program { name: "goodness-test-sh", package: "none" };
+        std::os::unix::fs::symlink("/bin/sh", folder.path().join(sh.name)).unwrap();
+        let relative = folder.path().strip_prefix(&here).unwrap();
+        assert_eq!(sh.find_in(relative.as_os_str()), None);
+        assert!(sh.find_in(folder.path().as_os_str()).is_some(), "its whole path is fine");
     }
 }

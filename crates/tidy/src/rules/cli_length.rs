@@ -4,10 +4,10 @@ use super::Rule;
 use crate::tree::{Finding, Tree};
 
 pub(super) const RULE: Rule =
-    Rule { name: "cli_length", summary: "The command line, crates/cli/src, has at most 4100 lines in all.", check };
+    Rule { name: "cli_length", summary: "The command line, crates/cli/src, has at most 4200 lines in all.", check };
 
 const FOLDER: &str = "crates/cli/src/";
-const MOST_LINES: usize = 4_100;
+const MOST_LINES: usize = 4_200;
 
 fn check(tree: &Tree) -> Vec<Finding> {
     let files = tree.rust().filter(|file| file.path.starts_with(FOLDER));
