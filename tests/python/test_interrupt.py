@@ -74,8 +74,9 @@ def test_ctrl_c_ends_the_simulations_of_a_study() -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
-def test_ctrl_c_ends_the_command_as_it_ends_any_program() -> None:
-    words = [sys.executable, "-m", "goodness", "compare", LONG, "-p", "eevdf", "--runs", "1000", "--no-html"]
-    code, _, took = interrupted(words, None)
-    assert code == -signal.SIGINT
+def test_ctrl_c_ends_the_command_with_what_is_known() -> None:
+    words = [sys.executable, "-m", "goodness", "compare", "mixed", "-p", "eevdf", "--runs", "10000", "--no-html"]
+    code, out, took = interrupted(words, None)
+    assert code == 1
+    assert "eevdf" in out
     assert took < SOON

@@ -1,4 +1,4 @@
-//! Ctrl-C: the first asks the work to end, so that what is known can be told; the second ends the program.
+//! Ctrl-C: the first asks the work to end, so that what is known can be told; a later one ends the program.
 
 use crate::failure::Failure;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -12,14 +12,16 @@ use std::time::Duration;
 const QUIET: Duration = Duration::from_millis(700);
 
 static IS_WISHED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+/// True once another signal ends the program. Not at once: `timeout` sends each twice.
+static ENDS: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// From now on the first SIGINT or SIGTERM is a wish to stop; the second ends the program, as without this.
+/// From now on the first SIGINT or SIGTERM is a wish to stop; one that comes later ends the program, as without this.
 ///
 /// # Errors
 /// The signals cannot be caught.
 pub fn heed() -> Result<(), Failure> {
     let caught = [SIGINT, SIGTERM].into_iter().try_for_each(|signal| {
-        flag::register_conditional_default(signal, Arc::clone(&IS_WISHED))?;
+        flag::register_conditional_default(signal, Arc::clone(&ENDS))?;
         flag::register(signal, Arc::clone(&IS_WISHED)).map(drop)
     });
     caught.map_err(|why| Failure::other(format!("signals cannot be caught: {why}")))?;
@@ -33,6 +35,7 @@ fn answer() {
         std::thread::sleep(QUIET / 10);
     }
     std::thread::sleep(QUIET);
+    ENDS.store(true, Ordering::Relaxed);
     eprintln!("stopping; Ctrl-C again ends at once");
 }
 

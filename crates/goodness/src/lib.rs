@@ -47,6 +47,7 @@ pub mod diff;
 mod edit;
 mod fidelity;
 mod kernel;
+mod memory;
 mod model_error;
 mod open;
 mod own;

@@ -95,3 +95,15 @@ pub(crate) fn each_job<J: Sync, T: Send>(jobs: &[J], work: impl Fn(&J) -> T + Sy
 pub(crate) fn each_job<J: Sync, T: Send>(jobs: &[J], work: impl Fn(&J) -> T + Sync) -> Vec<T> {
     jobs.iter().map(work).collect()
 }
+
+/// Number of `jobs` that run at a time.
+#[cfg(feature = "parallel")]
+pub(crate) fn at_once(jobs: usize) -> usize {
+    rayon::current_num_threads().min(jobs)
+}
+
+/// Number of `jobs` that run at a time.
+#[cfg(not(feature = "parallel"))]
+pub(crate) fn at_once(jobs: usize) -> usize {
+    jobs.min(1)
+}

@@ -6,7 +6,8 @@ use crate::collected::Collected;
 use crate::contender::Contender;
 use crate::edit;
 use crate::fidelity::{VERIFYING, fidelity, middle};
-use crate::parallel::{Told, each_watched};
+use crate::memory;
+use crate::parallel::{self, Told, each_watched};
 use crate::progress::Watch;
 use crate::recorded::Recorded;
 use crate::refusal::{Kind, Refusal};
@@ -125,7 +126,10 @@ impl<'a> Plan<'a> {
         // Contenders side by side, so that a plan that is stopped has runs of all.
         jobs.sort_by_key(|job| (job.index.is_some(), job.replication));
         let is_alone = self.contenders.len() == 1 && self.runs == 1;
-        jobs.iter_mut().for_each(|job| job.may_stop = may_stop && is_alone && job.index.is_some());
+        let free = memory::free();
+        for job in &mut jobs {
+            (job.free, job.may_stop) = (free, may_stop && is_alone && job.index.is_some());
+        }
         let ended = self.each(watch, &jobs, |job, run| {
             if job.verifies {
                 lock(&stated).extend(self.stated(job.contender, &run).map(|it| (job.replication, it)));
@@ -219,8 +223,15 @@ impl<'a> Plan<'a> {
         let anyway = verifier.filter(|it| whole.is_none() && self.contenders.contains(it));
         let verifying = verifier.into_iter().flat_map(|contender| {
             let source = whole.unwrap_or(self.source);
-            let job =
-                move |replication| Job { contender, source, index: None, replication, verifies: true, may_stop: false };
+            let job = move |replication| Job {
+                contender,
+                source,
+                index: None,
+                replication,
+                verifies: true,
+                may_stop: false,
+                free: None,
+            };
             (0..VERIFYING).map(job)
         });
         let is_shared = |job: &Job| anyway.is_some() && job.replication == 0 && own.contains(&0);
@@ -228,7 +239,15 @@ impl<'a> Plan<'a> {
         let all = self.contenders.iter().enumerate().flat_map(|(index, contender)| {
             (self.first..self.first + self.runs).map(move |replication| {
                 let verifies = replication == 0 && anyway == Some(contender);
-                Job { contender, source: self.source, index: Some(index), replication, verifies, may_stop: false }
+                Job {
+                    contender,
+                    source: self.source,
+                    index: Some(index),
+                    replication,
+                    verifies,
+                    may_stop: false,
+                    free: None,
+                }
             })
         });
         alone.chain(all).collect()
@@ -260,6 +279,7 @@ impl<'a> Plan<'a> {
             replication: number,
             verifies: false,
             may_stop: false,
+            free: None,
         };
         let Ready { machine, work, tasks, seed } = self.ready(&job)?;
         let disks =
@@ -346,6 +366,8 @@ impl<'a> Plan<'a> {
         let mut work = self.work(job.source, if job.index.is_some() { job.replication } else { 0 });
         edit::work(edits, &mut work, job.source, (self.machine.cpu_count(), machine.cpu_count()))?;
         fits(&work, &machine, job.source)?;
+        let all = self.contenders.len().saturating_mul(self.runs as usize);
+        memory::check_tasks(work.tasks.len(), parallel::at_once(all), job.free)?;
         let tasks = named(&work, job.source);
         Ok(Ready { machine, work, tasks, seed: replication.seed })
     }
@@ -359,6 +381,7 @@ impl<'a> Plan<'a> {
             replication: self.first,
             verifies: false,
             may_stop: false,
+            free: None,
         }
     }
 
@@ -438,6 +461,8 @@ struct Job<'a> {
     verifies: bool,
     /// True if a run that was stopped is kept.
     may_stop: bool,
+    /// Memory that was free before the first simulation, if it is heeded.
+    free: Option<u64>,
 }
 
 /// Time at which a run of `work` ends at the latest.

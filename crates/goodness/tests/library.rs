@@ -105,6 +105,57 @@ fn who_is_told_of_progress_can_end_it() {
 }
 
 #[test]
+fn a_plan_that_is_stopped_has_the_runs_that_every_arm_has_made() {
+    let work = work("mixed:duration=200ms");
+    let plan = Plan { runs: 20, ..Plan::of(&work, contenders(&["rr", "eevdf"])) };
+    let after = |runs: u64| {
+        move |progress: Progress| match progress {
+            Progress::Simulated { done, .. } if done >= runs => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    };
+    let whole = plan.run_as_far(&unwatched).expect("nobody stops it");
+    assert_eq!(whole.stopped(), None);
+    let part = plan.run_as_far(&after(9)).expect("some runs are made");
+    let made = part.arms[0].values("wakeup_latency_p99").len();
+    assert!((2..=7).contains(&made), "{made} replications");
+    assert_eq!(part.stopped(), Some(format!("stopped after {made} of 20 runs of each arm").as_str()));
+    for (part, whole) in part.arms.iter().zip(&whole.arms) {
+        assert!(part.decisions < whole.decisions);
+        for metric in ["wakeup_latency_p99", "switches_per_s", "jain_index"] {
+            let mut all = whole.values(metric).iter();
+            let values = part.values(metric);
+            assert_eq!(values.len(), made, "{metric}");
+            assert!(values.iter().all(|it| it.is_some() && all.any(|one| one == it)), "{metric}: {values:?}");
+        }
+    }
+    let nothing = plan.run_as_far(&|_| ControlFlow::Break(())).err().expect("no run is made");
+    assert_eq!((nothing.kind, nothing.what.starts_with("stopped before")), (Kind::Cancelled, true));
+    assert_eq!(plan.run(&after(9)).err().map(|refusal| refusal.kind), Some(Kind::Cancelled), "who wants all has none");
+}
+
+#[test]
+fn one_run_that_is_stopped_has_what_was_measured_so_far() {
+    let work = work("mixed:duration=3600s");
+    let plan = Plan { runs: 1, ..Plan::of(&work, contenders(&["rr"])) };
+    let until = |progress: Progress| match progress {
+        Progress::Simulating { at, .. } if at > Time(20_000_000_000) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    };
+    let part = plan.run_as_far(&until).expect("it has run for a while");
+    assert!(part.stopped().is_some_and(|it| it.starts_with("stopped after 20.")), "{:?}", part.stopped());
+    let end = part.arms[0].first.outcome.end;
+    assert!((Time(20_000_000_000)..Time(21_000_000_000)).contains(&end), "{end:?}");
+    // What was measured is of that time: another run that ends then measures the same.
+    let short = self::work(&format!("mixed:duration={}ns", end.ns()));
+    let short = Plan { runs: 1, ..Plan::of(&short, contenders(&["rr"])) }.run(&unwatched).unwrap();
+    for metric in ["wakeup_latency_p50", "switches_per_s"] {
+        let [part, short] = [&part, &short].map(|it| it.arms[0].values(metric)[0].expect("measured"));
+        assert!((part / short - 1.0).abs() < 0.01, "{metric}: {part} {short}");
+    }
+}
+
+#[test]
 fn a_long_simulation_tells_how_far_it_is_and_can_be_ended() {
     let work = work("mixed:duration=3600s");
     let plan = Plan { runs: 1, ..Plan::of(&work, contenders(&["rr"])) };

@@ -3,7 +3,7 @@
 //! which affinity allows, and that no deadline later than a waiting one does; checkers watch the events.
 //!
 //! `DRAWS=10000 FIRST=0 cargo test --release -p goodness-policies --test invariants -- --nocapture` draws as many runs,
-//! from that seed on; without them a few hundred, from another seed in each process.
+//! from that seed on; without them a few hundred, from another seed in each run.
 
 mod harness;
 
@@ -19,10 +19,6 @@ const LOCKS: [LockKind; 4] = [LockKind::Pi, LockKind::Normal, LockKind::Kernel, 
 /// Runs of an ordinary test.
 const FEW: u64 = 300;
 const MILLISECOND: u64 = 1_000_000;
-
-fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok()?.parse().ok()
-}
 
 /// A CPU set, often all.
 fn drawn_affinity(rng: &mut Rng, cpus: u64) -> CpuSet {
@@ -149,12 +145,10 @@ fn objection(seed: u64, fault: Option<Fault>) -> Option<String> {
 
 #[test]
 fn the_most_urgent_tasks_run_in_drawn_runs() {
-    let draws = number("DRAWS").unwrap_or(FEW);
-    let first = number("FIRST").unwrap_or_else(|| u64::from(std::process::id()) * FEW);
-    println!("{draws} runs from FIRST={first}");
-    let found: Vec<String> = (first..first + draws).filter_map(|seed| objection(seed, None)).collect();
-    println!("{} of {draws} runs with a violation", found.len());
-    assert!(found.is_empty(), "{} of {draws} runs from FIRST={first}, such as {}", found.len(), found[0]);
+    let seeds = harness::seeds(FEW);
+    let found: Vec<String> = seeds.clone().filter_map(|seed| objection(seed, None)).collect();
+    println!("{} runs with a violation", found.len());
+    assert!(found.is_empty(), "{} runs of {seeds:?}, such as {}", found.len(), found[0]);
 }
 
 /// A fault planted into a policy.

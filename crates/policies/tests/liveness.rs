@@ -4,7 +4,7 @@
 //! policies without any such rule must break the bound of round robin.
 //!
 //! `DRAWS=2000 FIRST=0 cargo test --release -p goodness-policies --test liveness -- --nocapture` draws as many for each
-//! policy, from that seed on; without them a few dozen, from another seed in each process.
+//! policy, from that seed on; without them a few dozen, from another seed in each run.
 
 mod harness;
 
@@ -12,6 +12,7 @@ use goodness_core::*;
 use goodness_observe::{Checkers, Ending, Subject};
 use goodness_sim::{Options, simulate_with};
 use harness::*;
+use std::ops::Range;
 
 /// Draws for each policy of an ordinary test.
 const FEW: u64 = 40;
@@ -233,10 +234,10 @@ fn deadline(load: &Load, task: usize) -> f64 {
 }
 
 /// The largest part of its bound that a promise's policy, or another in its place, needs in all draws.
-fn needed(promise: &Promise, policy: &str, first: u64, draws: u64) -> (f64, String) {
+fn needed(promise: &Promise, policy: &str, seeds: &Range<u64>) -> (f64, String) {
     let entry = goodness_policies::entry(policy).expect("a listed policy");
     let mut worst = (0.0, String::new());
-    for seed in first..first + draws {
+    for seed in seeds.clone() {
         let load = Load::drawn(seed, promise.holds_with_sleepers);
         let settings = if policy == promise.policy { (promise.settings)(&load) } else { vec![] };
         let settings: Vec<(&str, &str)> = settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
@@ -250,19 +251,14 @@ fn needed(promise: &Promise, policy: &str, first: u64, draws: u64) -> (f64, Stri
     worst
 }
 
-fn asked(name: &str) -> Option<u64> {
-    std::env::var(name).ok().map(|it| it.parse().expect("a number"))
-}
-
 #[test]
 fn nobody_overtakes_a_waiting_task_by_more_than_the_rules_allow() {
-    let (first, draws) = (asked("FIRST").unwrap_or(u64::from(std::process::id())), asked("DRAWS").unwrap_or(FEW));
-    println!("FIRST={first} DRAWS={draws}");
+    let seeds = seeds(FEW);
     let mut broken = Vec::new();
     for promise in &PROMISES {
-        let (part, told) = needed(promise, promise.policy, first, draws);
+        let (part, told) = needed(promise, promise.policy, &seeds);
         println!("{}: {part:.2} of the bound; {told}", promise.policy);
-        broken.extend((part > 1.0).then(|| format!("{} with FIRST={first}: {told}", promise.policy)));
+        broken.extend((part > 1.0).then(|| format!("{} in {seeds:?}: {told}", promise.policy)));
     }
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }
@@ -271,12 +267,12 @@ fn nobody_overtakes_a_waiting_task_by_more_than_the_rules_allow() {
 #[test]
 fn the_bounds_are_near_and_other_rules_break_them() {
     for promise in &PROMISES {
-        let (part, told) = needed(promise, promise.policy, 0, FEW);
+        let (part, told) = needed(promise, promise.policy, &(0..FEW));
         assert!(part > 0.25, "{} needs {part:.2} of its bound alone; {told}", promise.policy);
     }
     let rr = Promise { settings: |_| vec![], bound: |_, _, _| 10e6, ..PROMISES[0] };
     for other in ["fifo", "sjf", "srtf", "lottery", "linux-2.2"] {
-        let (part, _) = needed(&rr, other, 0, FEW);
+        let (part, _) = needed(&rr, other, &(0..FEW));
         assert!(part > 1.5, "{other} needs {part:.2} of round robin's bound alone");
     }
 }
@@ -299,7 +295,7 @@ const WITHOUT: [&str; 2] = ["haiku-2013", "haiku-affine"];
 
 /// The longest time that a CPU of two to four idled beside a task that waited, less what the policy's rules allow; the
 /// worst of all draws.
-fn idled(policy: &str, first: u64, draws: u64) -> (f64, String) {
+fn idled(policy: &str, seeds: &Range<u64>) -> (f64, String) {
     let entry = goodness_policies::entry(policy).expect("a listed policy");
     let allowed = IDLING.iter().find(|it| it.0 == policy);
     let of_draw = |seed: u64| {
@@ -316,21 +312,20 @@ fn idled(policy: &str, first: u64, draws: u64) -> (f64, String) {
         (longest.ns() as f64 - allowed, format!("seed {seed}: a CPU idled for {longest}, {allowed} ns are allowed"))
     };
     let worst = (f64::MIN, String::new());
-    (first..first + draws).map(of_draw).fold(worst, |a, b| if b.0 > a.0 { b } else { a })
+    seeds.clone().map(of_draw).fold(worst, |a, b| if b.0 > a.0 { b } else { a })
 }
 
 #[test]
 fn no_cpu_idles_beside_a_waiting_task_longer_than_the_rules_allow() {
-    let (first, draws) = (asked("FIRST").unwrap_or(u64::from(std::process::id())), asked("DRAWS").unwrap_or(FEW));
-    println!("FIRST={first} DRAWS={draws}");
+    let seeds = seeds(FEW);
     let mut broken = Vec::new();
     for about in goodness_policies::ALL.iter().filter(|it| !WITHOUT.contains(&it.name)) {
-        let (excess, told) = idled(about.name, first, draws);
+        let (excess, told) = idled(about.name, &seeds);
         println!("{}: {:.3} ms beyond; {told}", about.name, excess / 1e6);
-        broken.extend((excess > 0.0).then(|| format!("{} with FIRST={first}: {told}", about.name)));
+        broken.extend((excess > 0.0).then(|| format!("{} in {seeds:?}: {told}", about.name)));
     }
     assert!(broken.is_empty(), "{}", broken.join("\n"));
     for other in WITHOUT {
-        assert!(idled(other, 0, FEW).0 > 0.0, "{other} never idled: it could promise so");
+        assert!(idled(other, &(0..FEW)).0 > 0.0, "{other} never idled: it could promise so");
     }
 }

@@ -13,7 +13,7 @@ fn holds(trace: &Recording, bytes: usize) {
     assert_consistent(trace);
 }
 
-/// A trace of a few threads on two CPUs, with all kinds of lines, consistent or not.
+/// A trace of a few threads on three CPUs, with all kinds of lines, consistent or not.
 fn any_trace() -> impl Strategy<Value = String> {
     let line = (0u64..2_000, 0u32..3, 0u32..5, 0u32..5, 0usize..9).prop_map(|(us, cpu, a, b, kind)| match kind {
         0..=2 => switch(us, cpu, a, ["S", "R", "D"][kind], b),

@@ -3,15 +3,16 @@
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+/// The program in `folder`, to run.
+pub fn command(folder: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_goodness"));
+    command.args(words).current_dir(folder).env("NO_COLOR", "1").stdin(Stdio::null());
+    command
+}
+
 /// Runs the program in `folder`.
 pub fn goodness(folder: &Path, words: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_goodness"))
-        .args(words)
-        .current_dir(folder)
-        .env("NO_COLOR", "1")
-        .stdin(Stdio::null())
-        .output()
-        .expect("the program starts")
+    command(folder, words).output().expect("the program starts")
 }
 
 /// A temporary folder.

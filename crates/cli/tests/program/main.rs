@@ -24,6 +24,7 @@ mod race_beside;
 #[cfg(feature = "live")]
 mod record_block;
 mod same_bytes;
+mod stop;
 mod story;
 mod study;
 mod suite;

@@ -174,7 +174,7 @@ impl Held {
     pub(super) fn fits(&self, window: Excerpt) -> Result<(), Refusal> {
         match self.bytes {
             Some(_) => Ok(()),
-            None => memory::check(Path::new(&self.name), window, memory::free()),
+            None => memory::check(Path::new(&self.name), window, crate::memory::free()),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Memory that a recording needs, estimated from its beginning before it is read.
 
+use crate::memory::gigabytes;
 use crate::refusal::Refusal;
 use goodness_core::Span;
 use goodness_trace::{Excerpt, Input, Summary, summarise};
@@ -39,10 +40,6 @@ pub(super) fn check(path: &Path, window: Excerpt, free: Option<u64>) -> Result<(
     Err(Refusal::usage(what).at(path.display().to_string()).remedy(remedy))
 }
 
-fn gigabytes(bytes: u64) -> String {
-    format!("{}.{} GB", bytes / 1_000_000_000, bytes / 100_000_000 % 10)
-}
-
 /// The number of events in `window` of the recording at `path`, if it is a large file. Its beginning stands for all.
 pub(super) fn events(path: &Path, window: Excerpt) -> Option<u64> {
     let size = fs::metadata(path).ok().filter(|file| file.is_file() && file.len() >= SMALL)?.len();
@@ -74,25 +71,6 @@ impl Read for Counted {
         self.read.set(self.read.get() + read as u64);
         Ok(read)
     }
-}
-
-/// Memory that can be had without swapping, in bytes: of the machine, or of the container if that has less. `None`
-/// where the system does not tell.
-pub(super) fn free() -> Option<u64> {
-    let text = fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let machine = line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.saturating_mul(1024);
-    let of_container = |file: &str| fs::read_to_string(format!("/sys/fs/cgroup/{file}")).ok();
-    Some(machine.min(left(of_container).unwrap_or(u64::MAX)))
-}
-
-/// What the container has left of its limit, by its files. Its cached files that nobody used of late can be had, too.
-fn left(file: impl Fn(&str) -> Option<String>) -> Option<u64> {
-    let number = |name| file(name)?.trim().parse::<u64>().ok();
-    let stat = file("memory.stat").unwrap_or_default();
-    let cached = stat.lines().find_map(|line| line.strip_prefix("inactive_file ")?.trim().parse::<u64>().ok());
-    let used = number("memory.current").unwrap_or(0).saturating_sub(cached.unwrap_or(0));
-    Some(number("memory.max")?.saturating_sub(used))
 }
 
 #[cfg(test)]
@@ -133,20 +111,6 @@ mod tests {
         assert!(!is_refused(none, Some(0)), "behind the end; the reader says so");
         let sentence = check(&path, Excerpt::WHOLE, Some(100_000)).expect_err("too large").to_string();
         assert!(sentence.contains("a window such as 10s..20s") && sentence.contains("0.0 GB of memory"), "{sentence}");
-    }
-
-    #[test]
-    fn a_container_has_left_what_it_does_not_use() {
-        let has = |max: &'static str| {
-            move |file: &str| match file {
-                "memory.max" => Some(max.to_string()),
-                "memory.current" => Some("700\n".into()),
-                "memory.stat" => Some("anon 500\ninactive_file 150\n".into()),
-                _ => None,
-            }
-        };
-        assert_eq!([left(has("1000\n")), left(has("max\n")), left(|_| None)], [Some(450), None, None]);
-        assert_eq!(left(has("400\n")), Some(0));
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! Small runs as (who, when) lists, shared by the tests of single policies.
 #![allow(dead_code)]
 
+mod drawn;
+
+pub use drawn::seeds;
 use goodness_core::*;
 use goodness_sim::{Options, Outcome, simulate_with};
 use std::collections::{BTreeMap, VecDeque};
