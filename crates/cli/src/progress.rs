@@ -1,6 +1,7 @@
 //! Progress on long work.
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
@@ -67,9 +68,16 @@ pub fn target(hz: u8) -> ProgressDrawTarget {
 fn styled(steps: Option<u64>, template: &str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(steps, target(10));
     if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style.progress_chars("=> "));
+        bar.set_style(style.with_key("left", left).progress_chars("=> "));
     }
     bar
+}
+
+/// The estimated time to the end; nothing before a part is done, as where the end is not known.
+fn left(bar: &ProgressState, out: &mut dyn Write) {
+    if bar.pos() > 0 {
+        let _ = write!(out, ", about {} left", HumanDuration(bar.eta()));
+    }
 }
 
 /// A bar over `steps` steps that shows what it counts.
@@ -80,7 +88,7 @@ pub fn bar(steps: u64, what: &'static str) -> ProgressBar {
 
 /// A bar over `parts` of a file or of simulations, whose message says how far they are.
 pub fn long(parts: u64) -> ProgressBar {
-    let bar = styled(Some(parts), "{msg} [{bar:12}] {elapsed}, about {eta} left");
+    let bar = styled(Some(parts), "{msg} [{bar:12}] {elapsed}{left}");
     bar.enable_steady_tick(Duration::from_secs(1));
     lined(bar, ProgressBar::message)
 }

@@ -42,6 +42,9 @@ impl IoLimit {
                 "wbps" => &mut limit.written_bytes,
                 "riops" => &mut limit.reads,
                 "wiops" => &mut limit.writes,
+                rate if value.is_empty() && rate.starts_with(|first: char| first.is_ascii_digit()) => {
+                    return Err(format!("\"{part}\" does not say of what; write rbps={part}, or wbps, riops or wiops"));
+                }
                 _ => return Err(format!("\"{part}\" is no limit of I/O; write rbps, wbps, riops or wiops: rbps=10M")),
             };
             if given.contains(&key) {

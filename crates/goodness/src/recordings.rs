@@ -98,6 +98,7 @@ pub fn as_arms<E: From<Refusal>>(
         first: 0,
         runs: 1,
         stopped: None,
+        free_elevators: None,
         remark: None,
         sampling: Sampling::Arms,
     };

@@ -47,6 +47,7 @@ impl Runs {
         let Circumstances { input, mut details, commit, again } = circumstances;
         details.warnings.extend(self.stopped.clone());
         details.warnings.extend(self.remark.clone());
+        details.warnings.extend(self.free_elevators.clone());
         details.warnings.extend(self.arms.iter().filter_map(|arm| arm.overdue.clone()));
         details.warnings.extend(self.arms.iter().filter_map(unheeded));
         details.warnings.extend(freed(&self.arms));

@@ -34,6 +34,8 @@ pub struct Runs {
     pub(crate) runs: u32,
     /// Sentence on what is missing, if the runs were stopped before all were made.
     pub(crate) stopped: Option<String>,
+    /// Remark on a comparison of elevators that cost nothing.
+    pub(crate) free_elevators: Option<String>,
     /// Remark on runs that ended early.
     pub(crate) remark: Option<String>,
     /// Sampling unit of a value.
@@ -121,12 +123,13 @@ impl Runs {
         drawn: Drawn,
         recorded: Option<&Recorded>,
     ) -> Runs {
+        let free_elevators = free_elevators(&arms, machine);
         let remark = arms.iter().find_map(|arm| standstill::remark(source, &arm.first));
         let machine = MachineSummary { name: machine.name.clone(), cpus: machine.cpu_count() as u32, hz: machine.hz };
         let cpus = recorded.map_or(machine.cpus, |it| it.cpus);
         let sampling = if recorded.is_some() { Sampling::Replays } else { Sampling::Runs };
         let Drawn { seed, first, runs } = drawn;
-        Runs { arms, fidelity, machine, cpus, seed, first, runs, stopped: None, remark, sampling }
+        Runs { arms, fidelity, machine, cpus, seed, first, runs, stopped: None, free_elevators, remark, sampling }
     }
 
     /// A sentence on what is missing, if the runs were stopped before all were made ([`crate::Plan::run_as_far`]).
@@ -195,6 +198,16 @@ pub fn check_rank(name: &str) -> Result<(), Refusal> {
     }
     let what = format!("of {name} neither more nor less is better, so it ranks nothing");
     Err(Refusal::usage(what).remedy("rank by a metric that has a better direction").see(See::Metrics))
+}
+
+/// Says that elevators cost nothing on `machine`, if that is what the arms may differ in.
+fn free_elevators(arms: &[Arm], machine: &Machine) -> Option<String> {
+    let first = arms.first()?.contender.elevator.as_ref()?;
+    let differs = arms.iter().any(|arm| arm.contender.elevator.as_ref().is_some_and(|it| it != first));
+    let is_free = machine.costs.io.are_free();
+    let sentence = "Elevators take no CPU time on this machine, which decides on fast disks; --machine null-guest has \
+                    measured costs";
+    (differs && is_free).then(|| sentence.into())
 }
 
 /// Takes a distribution out of those of a run.

@@ -78,8 +78,21 @@ const SIMULATING: &[&[&str]] = &[
     &["why", "mixed:duration=300ms", "-p", "eevdf", "--json", "a.json", "--csv", "a.csv", "--html", "a.html"],
     &["diff", "mixed:duration=300ms", "-p", "eevdf", "-p", "rr", "--runs", "2", "--json", "a.json", "--html", "a.html"],
     &["teach", "A:0:8 B:1:4", "--json", "a.json", "--html", "a.html"],
-    &[TUNE[0], TUNE[1], TUNE[2], "--rounds", "1", "--candidates", "3", "--runs", "2", "--json", "a.json",
-      "--html", "a.html"],
+    &[
+        TUNE[0],
+        TUNE[1],
+        TUNE[2],
+        "--rounds",
+        "1",
+        "--candidates",
+        "3",
+        "--runs",
+        "2",
+        "--json",
+        "a.json",
+        "--html",
+        "a.html",
+    ],
 ];
 
 const TUNE: [&str; 3] = ["tune", "mixed:duration=300ms", "--over=base_slice=0.7ms..12ms"];

@@ -70,9 +70,13 @@ pub(super) fn fio_jobs(text: &str, options: &OpenOptions, watch: &Watch) -> Resu
     let file = |name: &str| included(folder, name, watch);
     let outside = fio::Outside { variable: &|name| std::env::var(name).ok(), file: &file };
     let source = FioWork::read(text, &content, &fio::Options { device, cost }, &outside).map_err(Refusal::usage)?;
-    let workload_notes = source.notes.clone();
+    let details = Details {
+        workload_notes: source.notes.clone(),
+        ranked_by: source.ranked_by().map(Into::into),
+        ..Details::default()
+    };
     let work = Work::of(source, options.machine_or_ideal()?, about(InputKind::Fio, text, Some(&content)));
-    Ok(Work { details: Details { workload_notes, ..Details::default() }, ..work })
+    Ok(Work { details, ..work })
 }
 
 /// The text of a file that a job file in `folder` includes: beside it, else where the program was called, as for fio.

@@ -36,7 +36,12 @@ pub enum Kilo {
 /// # Errors
 /// The fault of the text.
 pub fn size(text: &str, kilo: Kilo) -> Result<u64, String> {
-    let wrong = || format!("{text:?} is no size; write a whole number with or without k, m, g, t or p");
+    let wrong = || match text.contains('$') {
+        true => {
+            format!("{text:?} is no number, and nothing replaces it; write a number, or set the variable as ${{NAME}}")
+        }
+        false => format!("{text:?} is no size; write a whole number with or without k, m, g, t or p"),
+    };
     let lower = text.trim().to_ascii_lowercase();
     if let Some(hex) = lower.strip_prefix("0x") {
         return u64::from_str_radix(hex, 16).map_err(|_| wrong());

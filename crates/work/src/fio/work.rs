@@ -5,7 +5,7 @@
 //! previous wave have ended. The `ramp_time` of the first wave is not measured.
 
 use super::ini::Outside;
-use super::job::{Ends, FioJob};
+use super::job::{Ends, Engine, FioJob};
 use super::player::{Extent, Player};
 use super::stream::FioStream;
 use super::together::Together;
@@ -77,9 +77,21 @@ impl FioWork {
             files: layout.files,
             cache_pages: CACHE_PAGES,
         };
-        let notes = notes(&jobs, options, &storage);
+        let mut notes = notes(&jobs, options, &storage);
+        notes.extend(jobs.iter().zip(&extents).filter(|(job, _)| job.clone == 0).filter_map(endless));
+        notes.extend(jobs.iter().filter(|job| job.clone == 0).filter_map(without_depth));
         let jobs = jobs.into_iter().map(Arc::new).collect();
         Ok(FioWork { notes, name: file.into(), jobs, extents, storage, cost: options.cost })
+    }
+
+    /// The metric that tells apart jobs whose end is set by time, which end then under every elevator: I/Os a second,
+    /// or the latency where each such job has a rate to keep. `None` if every job ends with its work.
+    #[must_use]
+    pub fn ranked_by(&self) -> Option<&'static str> {
+        let timed = || self.jobs.iter().filter(|job| job.time_based);
+        let keeps_rate = |job: &Arc<FioJob>| job.rate != [0; 3] || job.rate_iops != [0; 3];
+        timed().next()?;
+        Some(if timed().all(keeps_rate) { "io_latency_p99" } else { "iops" })
     }
 
     fn waves(&self) -> u32 {
@@ -133,6 +145,27 @@ fn notes(jobs: &[FioJob], options: &Options, storage: &StorageSpec) -> Vec<Strin
         notes.push("measurements of all jobs begin after the longest ramp_time of the first wave".into());
     }
     notes
+}
+
+/// Says that a job without a size in bytes does as many as its files have: fio's files exist and have their own.
+fn endless((job, extents): (&FioJob, &Vec<Extent>)) -> Option<String> {
+    let has_end = job.runtime.is_some() || job.io_size.is_some() || job.number_ios.is_some();
+    let share = match job.size {
+        Some(Amount::Bytes(_)) => return None,
+        _ if has_end => return None,
+        None => 100,
+        Some(Amount::Percent(percent)) => percent,
+    };
+    let all: u64 = lengths(extents).iter().map(|bytes| (u128::from(*bytes) * u128::from(share) / 100) as u64).sum();
+    let gib = all as f64 / (1_u64 << 30) as f64;
+    let size = if job.size.is_none() { "no size" } else { "a size in percent" };
+    Some(format!("job {}: {size}, so it does {gib:.1} GiB of the disk; runtime=10s ends it sooner", job.name))
+}
+
+/// Says that a depth has no effect, as in fio.
+fn without_depth(job: &FioJob) -> Option<String> {
+    let is_idle = job.engine == Engine::Sync && job.depth > 1;
+    is_idle.then(|| format!("job {}: iodepth={} has no effect, its engine waits for each I/O", job.name, job.depth))
 }
 
 /// Positions of files on the disk.
