@@ -8,7 +8,7 @@ use crate::edit::disks::DiskChange;
 use crate::edit::{Change, Edit, What, matches};
 use crate::run::Named;
 use crate::spec::PolicySpec;
-use goodness_core::{Class, CpuId, Groups, Span};
+use goodness_core::{Class, CpuId, CpuSet, Groups, Span};
 use goodness_report::model::Application;
 
 /// Tunables of the fair classes with the file that sets each, in `/sys/kernel/debug/sched`, in ns.
@@ -134,44 +134,62 @@ fn edit(edit: &Edit, recorded: &Recorded, commands: &mut Application) -> Option<
         }
         What::Task { whom, change } => {
             let tasks = recorded.tasks.iter().filter(|it| matches(whom, &it.name) || *whom == it.id.to_string());
-            let mut nices: Vec<Option<i64>> = tasks.map(|it| it.nice).collect();
-            nices.dedup();
-            // Tasks of several kinds cannot be put back with one command.
-            let [Some(nice)] = nices[..] else { return None };
             let of_each = |command: &str| match whom.parse::<u32>() {
                 Ok(_) => format!("sudo {command} {whom}"),
                 Err(_) => format!("pgrep -w -x '{}' | sudo xargs -r -n 1 {command}", pattern(whom)),
             };
-            let (apply, undo) = words(change, nice, recorded.cpus)?;
-            commands.add(of_each(&apply), of_each(&undo));
+            let mut words = tasks.map(|it| words(change, it, recorded.cpus)).collect::<Option<Vec<_>>>()?;
+            words.dedup();
+            // Tasks of several kinds cannot be put back with one command.
+            let [(apply, undo)] = &words[..] else { return None };
+            commands.add(of_each(apply), of_each(undo));
             Some(())
         }
     }
 }
 
-/// The command that makes a change of one thread, whose id follows, and the one that takes it back; `None` if there is
-/// none.
-fn words(change: &Change, nice: i64, cpus: u32) -> Option<(String, String)> {
-    let other = || "chrt --other --pid 0".to_string();
+/// The command that makes a change of a thread such as `task`, whose id follows, and the one that takes it back; `None`
+/// if there is none.
+fn words(change: &Change, task: &Named, cpus: u32) -> Option<(String, String)> {
+    let of_class = |class, priority| Some(format!("chrt {} --pid {priority}", option(class)?));
     Some(match change {
-        Change::Nice(new) => (format!("renice -n {} -p", new.get()), format!("renice -n {nice} -p")),
-        Change::Class(class, priority) => match class {
-            Class::Batch => ("chrt --batch --pid 0".into(), other()),
-            Class::Idle => ("chrt --idle --pid 0".into(), other()),
-            Class::Fifo => (format!("chrt --fifo --pid {priority}"), other()),
-            Class::RoundRobin => (format!("chrt --rr --pid {priority}"), other()),
-            _ => (other(), other()),
-        },
-        Change::Slice(slice) => (
-            format!("chrt --other --sched-runtime {} --pid 0", slice.0),
-            "chrt --other --sched-runtime 0 --pid 0".into(),
-        ),
+        Change::Nice(new) => (format!("renice -n {} -p", new.get()), format!("renice -n {} -p", task.nice?)),
+        Change::Class(class, priority) => {
+            let former = if task.class.is_realtime() { 99_u32.saturating_sub(task.priority) } else { 0 };
+            (of_class(*class, u32::from(*priority))?, of_class(task.class, former)?)
+        }
+        Change::Slice(slice) => {
+            let class = option(task.class).filter(|_| !task.class.is_realtime())?;
+            let of = |slice| format!("chrt {class} --sched-runtime {slice} --pid 0");
+            (of(slice.0), of(0))
+        }
         Change::Affinity(cpu) => {
             let list: Vec<String> = cpu.iter().map(|CpuId(cpu)| cpu.to_string()).collect();
-            (format!("taskset -cp {}", list.join(",")), format!("taskset -cp 0-{}", cpus - 1))
+            (format!("taskset -cp {}", list.join(",")), format!("taskset -cp {}", cpu_list(&task.affinity, cpus)))
         }
         Change::Apart | Change::Compute(_) => return None,
     })
+}
+
+/// The option of `chrt` for a class that it can set without more.
+fn option(class: Class) -> Option<&'static str> {
+    Some(match class {
+        Class::Normal => "--other",
+        Class::Batch => "--batch",
+        Class::Idle => "--idle",
+        Class::Fifo => "--fifo",
+        Class::RoundRobin => "--rr",
+        _ => return None,
+    })
+}
+
+/// The CPUs of a set, as `taskset` takes them: `0-3`, or `0,2`.
+fn cpu_list(set: &CpuSet, cpus: u32) -> String {
+    let all: Vec<String> = (0..cpus).filter(|cpu| set.contains(CpuId(*cpu))).map(|cpu| cpu.to_string()).collect();
+    match all.len() == cpus as usize {
+        true => format!("0-{}", cpus - 1),
+        false => all.join(","),
+    }
 }
 
 /// The names that an edit means, as a regular expression.
@@ -189,11 +207,21 @@ fn pattern(whom: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use goodness_core::{Nice, Task};
 
     fn commands(text: &str) -> Option<(Vec<String>, Vec<String>)> {
         let standard = PolicySpec::parse("eevdf:kernel=6.18").unwrap();
-        let named = |name: &str, id, nice| Named { name: name.into(), id, nice, priority: 120, process: None };
-        let tasks = [named("redis", 7, Some(0)), named("cc1", 8, Some(5)), named("cc2", 9, Some(0))];
+        let named = |name: &str, id, task: Task| Named::of(name, id, &task);
+        let nice = |nice| Task { nice: Nice::new(nice).unwrap(), ..Task::default() };
+        let pinned = Task { class: Class::Batch, affinity: CpuSet::of(&[CpuId(1), CpuId(3)]), ..Task::default() };
+        let urgent = Task { class: Class::Fifo, rt_priority: 7, ..Task::default() };
+        let tasks = [
+            named("redis", 7, nice(0)),
+            named("cc1", 8, nice(5)),
+            named("cc2", 9, nice(0)),
+            named("mariadbd", 10, pinned),
+            named("irq", 11, urgent),
+        ];
         let arm = Contender::arm(text, &standard).unwrap();
         let recorded = Recorded { cpus: 4, tasks: &tasks, groups: &Groups::default() };
         application(&Contender::policy(standard), &arm, &recorded).map(|it| (it.apply, it.undo))
@@ -219,6 +247,14 @@ mod tests {
             "pgrep -w -x 'r.*' | sudo xargs -r -n 1 chrt --other --pid 0",
         );
         is("7.affinity=0,2", "sudo taskset -cp 0,2 7", "sudo taskset -cp 0-3 7");
+        is("10.affinity=0", "sudo taskset -cp 0 10", "sudo taskset -cp 1,3 10");
+        is("10.class=idle", "sudo chrt --idle --pid 0 10", "sudo chrt --batch --pid 0 10");
+        is(
+            "10.slice=1ms",
+            "sudo chrt --batch --sched-runtime 1000000 --pid 0 10",
+            "sudo chrt --batch --sched-runtime 0 --pid 0 10",
+        );
+        is("11.class=batch", "sudo chrt --batch --pid 0 11", "sudo chrt --fifo --pid 7 11");
         is("scx-lavd", "sudo goodness live scx-lavd", "sudo goodness live stop");
         let (apply, undo) = one("cpus=2");
         assert!(apply.contains("cpu2/online; echo 0") && undo.ends_with("cpu3/online"), "{apply} {undo}");

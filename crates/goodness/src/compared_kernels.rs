@@ -30,8 +30,8 @@ pub static COMPARED_KERNELS: LazyLock<Vec<ComparedKernel>> = LazyLock::new(|| {
     toml::from_str::<File>(text).expect("fidelity/smp.toml is read by a test").compared
 });
 
-/// One remark on those of `contenders` that run on several CPUs, and whose kernel was not compared on that number of
-/// them; others have the machine's `cpus`. Policies of which no kernel was compared get none.
+/// One remark on those of `contenders` whose kernel was not compared on their number of CPUs, which is the machine's
+/// `cpus` unless they change it. Policies of which no kernel was compared get none.
 pub(crate) fn not_compared<'a>(contenders: impl Iterator<Item = &'a Contender>, cpus: u32) -> Option<String> {
     let mut said: Vec<String> = Vec::new();
     for contender in contenders {
@@ -48,12 +48,21 @@ fn said_of(contender: &Contender, cpus: u32) -> Option<String> {
     let name = contender.policy.name;
     let of_policy: Vec<&ComparedKernel> = COMPARED_KERNELS.iter().filter(|it| it.policy == name).collect();
     let kernel = contender.policy.values().ok()?.into_iter().find(|(key, _)| *key == "kernel")?.1;
-    let is_compared = of_policy.iter().any(|it| it.kernel == kernel && it.cpus.contains(&cpus));
-    if is_compared || of_policy.is_empty() || cpus == 1 {
+    let is_compared = of_policy.iter().any(|it| it.kernel == kernel && (cpus == 1 || it.cpus.contains(&cpus)));
+    if is_compared || of_policy.is_empty() {
         return None;
     }
-    let compared: Vec<String> = of_policy.iter().map(|it| format!("{} on {}", it.kernel, listed(&it.cpus))).collect();
-    Some(format!("{name}:kernel={kernel} on {cpus} CPUs, only {}", compared.join(", ")))
+    // On one CPU each of these kernels was held pick for pick (docs/fidelity.md).
+    let of = |it: &&ComparedKernel| if cpus == 1 { it.kernel.clone() } else { on_several(it) };
+    let mut compared: Vec<String> = of_policy.iter().map(of).collect();
+    compared.dedup();
+    let on = if cpus == 1 { "1 CPU".to_string() } else { format!("{cpus} CPUs") };
+    Some(format!("{name}:kernel={kernel} on {on}, only {}", compared.join(", ")))
+}
+
+/// `6.18 on 2 and 4`.
+fn on_several(it: &ComparedKernel) -> String {
+    format!("{} on {}", it.kernel, listed(&it.cpus))
 }
 
 /// `2, 4 and 8`.
@@ -82,15 +91,22 @@ mod tests {
         assert_eq!(text.matches("kernel=6.6").count(), 1, "{text}");
         assert!(said(&["eevdf:kernel=6.15"], 2).unwrap().contains("kernel=6.15 on 2"));
         assert!(said(&["eevdf:kernel=6.12"], 2).unwrap().contains("kernel=6.12 on 2"), "played on 4 alone");
+        assert!(said(&["eevdf:kernel=6.6"], 1).unwrap().contains("eevdf:kernel=6.6 on 1 CPU, only 6.12, 6.18"));
         assert!(said(&["cfs:kernel=6.1"], 64).unwrap().contains("cfs:kernel=6.1 on 64 CPUs, only 6.1 on 2"));
     }
 
     /// Negative control: versions and numbers of CPUs that were played, and policies of no kernel that was.
     #[test]
     fn a_version_with_recordings_says_nothing() {
-        for (name, cpus) in
-            [("eevdf:kernel=6.18", 2), ("eevdf", 4), ("cfs:kernel=6.1", 4), ("rr", 64), ("o1", 2), ("eevdf", 1)]
-        {
+        for (name, cpus) in [
+            ("eevdf:kernel=6.18", 2),
+            ("eevdf", 4),
+            ("cfs:kernel=6.1", 4),
+            ("rr", 64),
+            ("o1", 2),
+            ("eevdf", 1),
+            ("eevdf:kernel=6.12", 1),
+        ] {
             assert_eq!(said(&[name], cpus), None, "{name} on {cpus}");
         }
     }

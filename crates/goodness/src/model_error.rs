@@ -94,6 +94,30 @@ pub(crate) fn sentence<'a>(contenders: impl Iterator<Item = &'a Contender>, cpus
     })
 }
 
+/// What the first screen says of it: the error in `metric` alone.
+pub(crate) fn in_short<'a>(
+    contenders: impl Iterator<Item = &'a Contender> + Clone,
+    cpus: u32,
+    metric: &str,
+) -> Option<String> {
+    let several = || contenders.clone().filter(|it| is_on_several(it, cpus)).map(|it| it.policy.name);
+    several().next()?;
+    let mut said: Vec<String> = Vec::new();
+    for policy in several() {
+        let found = figure_of(metric).and_then(|figure| error(policy, figure));
+        let one = found.map(|it| format!("{policy} {:.2}", it.factor));
+        said.extend(one.filter(|one| !said.contains(one)));
+    }
+    let title = goodness_observe::title(metric);
+    Some(match said.is_empty() {
+        true => format!("On several CPUs {title} was not compared with Linux's (docs/fidelity/smp.md)."),
+        false => format!(
+            "On several CPUs {title} is within this factor of Linux's in 95 % of cases: {} (docs/fidelity/smp.md).",
+            said.join(", ")
+        ),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,6 +138,21 @@ mod tests {
             assert!(of(policy, 4, "wakeup_latency_p99").is_some_and(|error| error > 0.0));
             assert_eq!(of(policy, 4, "wakeup_latency_mean"), of(policy, 4, "wakeup_latency_p99"));
         }
+    }
+
+    #[test]
+    fn the_first_screen_says_the_error_of_what_ranks() {
+        let [eevdf, cfs, rr] = ["eevdf", "cfs", "rr"].map(|text| Contender::parse(text).unwrap());
+        let said = |all: &[&Contender], cpus, metric| in_short(all.iter().copied(), cpus, metric);
+        let both = said(&[&eevdf, &cfs, &eevdf, &rr], 2, "wakeup_latency_p99").unwrap();
+        assert!(both.starts_with("On several CPUs p99 wake-up latency is within this factor"), "{both}");
+        assert_eq!(
+            [both.matches("eevdf ").count(), both.matches("cfs ").count(), both.matches("rr ").count()],
+            [1, 1, 0]
+        );
+        let none = said(&[&eevdf], 2, "response_time_p99").unwrap();
+        assert!(none.contains("was not compared with Linux's"), "{none}");
+        assert_eq!(said(&[&eevdf], 1, "wakeup_latency_p99"), None);
     }
 
     /// Negative control: what was not measured has none.

@@ -16,14 +16,14 @@ use crate::run::{Named, RunResult};
 use crate::runs::{Arm, Drawn, Runs};
 use crate::simulation::{self, Around, Beside, Trial};
 use crate::standstill;
-use crate::storage::unheeded;
+use crate::storage;
 use crate::throttles::Throttles;
 use crate::work::Work;
 use goodness_core::{
-    Class, CpuSet, Group, HORIZON_MAX, Machine, PolicyEntry, Remarked, Remarks, Seed, TaskId, TaskSpec, Time, Workload,
-    WorkloadSource,
+    Class, CpuSet, Group, HORIZON_MAX, Machine, PolicyEntry, Seed, TaskId, TaskSpec, Time, Workload, WorkloadSource,
 };
 use goodness_observe::Window;
+use goodness_report::figure;
 use goodness_report::model::Fidelity;
 use goodness_report::offline::Offline;
 use goodness_report::timeline::{Recorder, TimelineTask};
@@ -163,7 +163,7 @@ impl<'a> Plan<'a> {
     fn missing(&self, arms: &[Arm], runs: u32) -> String {
         let first = &arms[0].first.outcome;
         match first.reason {
-            End::Stopped => format!("stopped after {} of simulated time", first.end.since(Time::ZERO)),
+            End::Stopped => format!("stopped after {} of simulated time", figure::time(Some(first.end.ns() as f64))),
             _ => format!("stopped after {runs} of {} runs of each arm", self.runs),
         }
     }
@@ -310,8 +310,8 @@ impl<'a> Plan<'a> {
     fn one(&self, job: &Job, pulse: Told) -> Result<RunResult, Refusal> {
         let Ready { machine, mut work, tasks, seed } = self.ready(job)?;
         let remarks = work.remarks.take();
-        let lacks = lacks(job.contender.policy.entry(), &work);
-        let unheeded = unheeded(&work, job.contender.elevator.as_ref());
+        let mut unheeded = lacks(job.contender.policy.entry(), &work);
+        unheeded.extend(storage::unheeded(&work, job.contender.elevator.as_ref()));
         let groups = work.groups.clone();
         let end = last(&work);
         let began = self.timing.then(Instant::now);
@@ -350,7 +350,7 @@ impl<'a> Plan<'a> {
             fifths: run.fifths,
             tasks,
             groups,
-            remarks: remarked(remarks, lacks),
+            remarks: remarks.map(|remarks| remarks()).unwrap_or_default(),
             unheeded,
             outcome: run.outcome,
             wall_ns: began.map(|began| began.elapsed().as_nanos() as u64),
@@ -515,7 +515,7 @@ fn timeline_tasks(tasks: &[Named]) -> Vec<TimelineTask> {
 }
 
 /// Features of `work` that `policy` lacks, as sentences.
-fn lacks(policy: &PolicyEntry, work: &Workload) -> Vec<String> {
+pub(crate) fn lacks(policy: &PolicyEntry, work: &Workload) -> Vec<String> {
     let reserves = |it: &TaskSpec| it.task.class == Class::Deadline;
     let mut lacks = Vec::new();
     if !work.groups.is_flat() && !policy.has_groups {
@@ -527,11 +527,4 @@ fn lacks(policy: &PolicyEntry, work: &Workload) -> Vec<String> {
         lacks.push(format!("has no SCHED_DEADLINE: scheduled {whom} in the normal class"));
     }
     lacks
-}
-
-/// The work's remarks on a run, and what its policy lacks.
-fn remarked(remarks: Option<Remarks>, others: impl IntoIterator<Item = String>) -> Remarked {
-    let mut remarked = remarks.map(|remarks| remarks()).unwrap_or_default();
-    remarked.notes.extend(others);
-    remarked
 }

@@ -283,7 +283,7 @@ fn as_arm(name: &str, recorded: Option<Recorded>) -> Result<Arm, Refusal> {
             tasks: named,
             groups: Groups::default(),
             remarks: Remarked::default(),
-            unheeded: None,
+            unheeded: Vec::new(),
         },
     })
 }

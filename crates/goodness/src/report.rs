@@ -5,7 +5,7 @@ use crate::apply;
 use crate::change_error::{is_of_elevators, is_unresolved};
 use crate::compared_kernels::not_compared;
 use crate::contender::Contender;
-use crate::model_error::sentence;
+use crate::model_error::{in_short, sentence};
 use crate::prediction_error::Basis;
 use crate::run::RunResult;
 use crate::runs::{Arm, FAMILIES, Runs};
@@ -49,7 +49,7 @@ impl Runs {
         details.warnings.extend(self.remark.clone());
         details.warnings.extend(self.free_elevators.clone());
         details.warnings.extend(self.arms.iter().filter_map(|arm| arm.overdue.clone()));
-        details.warnings.extend(self.arms.iter().filter_map(unheeded));
+        details.warnings.extend(self.arms.iter().flat_map(unheeded));
         details.warnings.extend(freed(&self.arms));
         details.workload_notes.extend(remarks(&self.arms));
         details.workload_notes.extend(self.model_error_notes());
@@ -83,6 +83,8 @@ impl Runs {
             ..Report::default()
         };
         report.details.warnings.extend(self.without_cgroup(&report));
+        let in_short = report.ranked_by().and_then(|metric| in_short(self.contenders(), self.cpus, metric));
+        report.details.warnings.extend(in_short);
         report.trust = Trust::of(report.fidelity.as_ref(), report.ranked_by(), doubts(&self.arms));
         report.runs = self.every_run(&report);
         report.details.effects = report.ranked_by().and_then(|metric| effects(&self.arms, metric));
@@ -105,8 +107,8 @@ fn settings(arm: &Arm) -> Vec<Setting> {
 }
 
 /// A warning about an elevator that ignores weights of groups.
-fn unheeded(arm: &Arm) -> Option<String> {
-    arm.first.unheeded.as_ref().map(|warning| format!("{}: {warning}", arm.contender))
+fn unheeded(arm: &Arm) -> impl Iterator<Item = String> {
+    arm.first.unheeded.iter().map(|warning| format!("{}: {warning}", arm.contender))
 }
 
 /// Sentences about the tasks that a CPU going offline left without one: one for each arm, or a single one if they are
@@ -240,9 +242,19 @@ impl Runs {
 
     /// What is said of the model's error on several CPUs, for work that is not a recording.
     fn model_error_notes(&self) -> Vec<String> {
+        let of_kernel = not_compared(self.contenders(), self.cpus);
+        sentence(self.contenders(), self.cpus).into_iter().chain(of_kernel).collect()
+    }
+
+    /// What is said of a simulation as such: what its arms do not heed, and the model's error.
+    pub(crate) fn simulation_notes(&self) -> Vec<String> {
+        self.arms.iter().flat_map(unheeded).chain(self.model_error_notes()).collect()
+    }
+
+    /// The contenders of simulated work; none of a recording, whose errors are those of its replay.
+    fn contenders(&self) -> impl Iterator<Item = &Contender> + Clone {
         let is_synthetic = self.sampling == Sampling::Runs;
-        let contenders = || self.arms.iter().map(|arm| &arm.contender).filter(|_| is_synthetic);
-        sentence(contenders(), self.cpus).into_iter().chain(not_compared(contenders(), self.cpus)).collect()
+        self.arms.iter().map(|arm| &arm.contender).filter(move |_| is_synthetic)
     }
 
     /// Values of `metric` under the reference and under `arm`.

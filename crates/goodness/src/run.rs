@@ -1,6 +1,6 @@
 //! One replication in full.
 
-use goodness_core::{Groups, Remarked, Task};
+use goodness_core::{Class, CpuSet, Groups, Remarked, Task};
 use goodness_observe::{ByFifth, Checked, Measured};
 use goodness_report::Timeline;
 use goodness_sim::Outcome;
@@ -25,8 +25,8 @@ pub struct RunResult {
     pub groups: Groups,
     /// Remarks of the work.
     pub remarks: Remarked,
-    /// A warning that the elevator ignores weights of groups, or the throttling of write-back.
-    pub unheeded: Option<String>,
+    /// What the policy and the elevator do not heed: groups, reservations, weights of groups, throttling of write-back.
+    pub unheeded: Vec<String>,
 }
 
 /// Name and number of a task, for display.
@@ -40,6 +40,10 @@ pub struct Named {
     pub nice: Option<i64>,
     /// Priority as Linux's traces write it.
     pub priority: u32,
+    /// Class at the start.
+    pub class: Class,
+    /// CPUs that it may use at the start.
+    pub affinity: CpuSet,
     /// Number that tasks of one process share, if it is known.
     pub process: Option<u32>,
 }
@@ -51,6 +55,8 @@ impl Named {
             name: name.into(),
             id,
             process: task.address_space,
+            class: task.class,
+            affinity: task.affinity.clone(),
             nice: (!task.class.is_realtime()).then(|| task.nice.get()),
             priority: match task.class.is_realtime() {
                 true => 99u32.saturating_sub(task.rt_priority.into()),

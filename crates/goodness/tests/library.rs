@@ -81,7 +81,7 @@ fn a_policy_without_reservations_says_that_deadline_tasks_run_as_ordinary_ones()
     let work = work(file.to_str().unwrap());
     let notes_of = |name: &str| {
         let runs = Plan { runs: 2, ..Plan::of(&work, contenders(&[name])) }.run(&unwatched).unwrap();
-        runs.arms[0].first.remarks.notes.join("; ")
+        runs.arms[0].first.unheeded.join("; ")
     };
     assert_eq!(notes_of("o1"), "has no SCHED_DEADLINE: scheduled video in the normal class");
     assert_eq!(["deadline", "edf", "cfs", "eevdf"].map(notes_of), ["", "", "", ""]);

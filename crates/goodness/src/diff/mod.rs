@@ -54,6 +54,7 @@ pub fn arms(plan: &Plan, input: &str, watch: &Watch) -> Result<(Diff, Runs), Ref
     diff.metrics = runs.differences();
     diff.tasks = runs.task_differences();
     diff.first_difference = first_difference(plan, &runs, watch)?;
+    diff.notes.extend(runs.simulation_notes());
     if runs.sampling == Sampling::Replays {
         diff.notes.push(ONE_RECORDING.into());
     }

@@ -7,9 +7,10 @@ use super::rules::{AskElevator, AskRules, Rulings, Windows};
 use super::{Question, report};
 use crate::contender::Contender;
 use crate::edit::locks;
+use crate::model_error::in_short;
 use crate::open::judged;
 use crate::parallel::Told;
-use crate::plan::{Plan, Ready};
+use crate::plan::{Plan, Ready, lacks};
 use crate::refusal::Refusal;
 use crate::run::Named;
 use crate::simulation::Beside;
@@ -47,13 +48,28 @@ pub(super) fn answer(run: Explained, question: &Question, found: &Found, told: T
     let ready = run.ready()?;
     let names = names(&ready, run.work);
     let rulings = Rulings::throttled_on(throttled(&ready.work, run.contender.elevator.as_ref()));
+    let notes = notes(&run, &ready, found.of);
     let mut account = Account::new(&names, found.of, question.worst, Some(rulings.clone()));
     run.explain(ready, found, rulings, &mut account, told)?;
     let whom = super::name(found.of).to_string();
     let mut why = report(run.work.source.name(), (found.of, whom), &found.lateness, &account);
     why.policy = Some(run.contender.to_string());
     why.seed = Some(run.seed);
+    why.notes.extend(notes);
     Ok(why)
+}
+
+/// What the policy of a run does not heed, and, of work that is not a recording, the model's error on several CPUs.
+fn notes(run: &Explained, ready: &Ready, of: Of) -> Vec<String> {
+    let metric = match of {
+        Of::Wakeups | Of::Waits | Of::All => "wakeup_latency_p99",
+        Of::Requests => "request_latency_p99",
+        Of::Io => "io_latency_p99",
+    };
+    let policy = run.contender;
+    let simulated = Some(policy).into_iter().filter(|_| run.work.recorded.is_none());
+    let unheeded = lacks(policy.policy.entry(), &ready.work).into_iter().map(|it| format!("{policy}: {it}"));
+    unheeded.chain(in_short(simulated, ready.machine.cpu_count() as u32, metric)).collect()
 }
 
 /// What is late in a run.

@@ -7,6 +7,9 @@ use super::{ELEVATORS, JOBS, Seen};
 /// Fewest rounds for an order to count as measured; all must agree. By chance, one pair in 32 would.
 const ROUNDS: usize = 6;
 
+/// Tolerance of a value, as a part of it, where its rounds do not differ by more.
+const LEAST: f64 = 0.1;
+
 /// The numbers of `place` from a TOML text.
 pub fn published(place: &str, about: &str, seen: &[Seen; 4], rounds: u64, seconds: u64) -> String {
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
@@ -31,13 +34,15 @@ pub fn published(place: &str, about: &str, seen: &[Seen; 4], rounds: u64, second
 fn values(text: &mut String, place: &str, elevator: &str, seen: &Seen) {
     let rounds = seen.total.len();
     let mut entry = |key: &str, quantity: &str, unit: &str, values: &[f64]| {
-        let (low, high) = range(values);
+        let ((low, high), middle) = (range(values), median(values));
+        let spread = (low / middle - 1.0).abs().max((high / middle - 1.0).abs());
+        let tolerance = if spread.is_finite() { LEAST.max((spread * 1000.0).ceil() / 1000.0) } else { LEAST };
         let _ = write!(
             text,
             "\n[[number]]\nkey = \"{place}.{key}.{elevator}\"\nquantity = \"{place}: {quantity} under {elevator}\"\n\
              unit = \"{unit}\"\nvalue = {:.3}\nwhere = \"median of {rounds} rounds, {low:.3} to {high:.3}\"\n\
-             tolerance = {{ relative = 0.25 }}\n",
-            median(values)
+             tolerance = {{ relative = {tolerance:.3} }}\n",
+            middle
         );
     };
     entry("iops", "I/Os a second, all jobs,", "per second", &seen.total);
