@@ -162,6 +162,14 @@ impl Report {
         })
     }
 
+    /// What a server's owner asks beside an undecided metric: `; with it, throughput unchanged, 56 % more context
+    /// switches`. Empty without any.
+    fn beside_undecided(&self, metric: &str, reference: &PolicyReport, best: &PolicyReport) -> String {
+        let names = BESIDE.into_iter().filter(|name| *name != metric);
+        let said: Vec<String> = names.filter_map(|name| self.beside(name, reference, best)).collect();
+        if said.is_empty() { String::new() } else { format!("; with it, {}", said.join(", ")) }
+    }
+
     /// The metrics in which `policy` is worse than `reference`, without those already `named`.
     fn costs(&self, reference: &PolicyReport, policy: &PolicyReport, named: &[&str]) -> Option<String> {
         let is_cost = |name: &&str| {
@@ -201,10 +209,11 @@ impl Report {
             let near = if is_shown_alone { near + UNCONFIRMED } else { near };
             // From 0, no ratio leads to another value.
             let said = |head: &str| if near.is_empty() { String::new() } else { format!("{head}{near}") };
+            let beside = self.beside_undecided(metric, &self.policies[reference], &self.policies[*first]);
             return match others.len() {
-                1 => format!("Undecided: {} may be better or worse than {asked}{}", labels[*first], said(": ")),
+                1 => format!("Undecided: {} may be better or worse than {asked}{}{beside}", labels[*first], said(": ")),
                 all => format!(
-                    "Undecided: none of the {all} other {} is shown to differ from {asked}{}",
+                    "Undecided: none of the {all} other {} is shown to differ from {asked}{}{beside}",
                     self.rows(),
                     said(&format!("; the best, {}, is ", labels[*first]))
                 ),
