@@ -163,7 +163,7 @@ impl<'a> Plan<'a> {
     fn missing(&self, arms: &[Arm], runs: u32) -> String {
         let first = &arms[0].first.outcome;
         match first.reason {
-            End::Stopped => format!("stopped after {} of simulated time", figure::time(Some(first.end.ns() as f64))),
+            End::Stopped => format!("stopped after {} of simulated time", figure::time(Some(first.end.ns()))),
             _ => format!("stopped after {runs} of {} runs of each arm", self.runs),
         }
     }
