@@ -11,6 +11,7 @@ use goodness_report::figure;
 use goodness_sweep::{Cell, Cells, Definition, Folder, Part, Summary, folder, local};
 use indicatif::ProgressBar;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Cells that a dry run times.
