@@ -80,6 +80,10 @@ impl<'a> Half<'a> {
             let what = format!("{name} does not have the values of its runs");
             return Err(Refusal::usage(what).remedy("write it again with a version that keeps them"));
         }
+        if let Some(metric) = runs.iter().find_map(|it| incomplete(it)) {
+            let what = format!("{name} does not have as many runs of {metric} as of other metrics");
+            return Err(Refusal::usage(what).remedy("write it again"));
+        }
         Ok(Half { name, report, policy, label: label.into(), runs })
     }
 
@@ -125,6 +129,12 @@ impl<'a> Half<'a> {
         let fidelity = self.report.fidelity.as_ref()?;
         fidelity.metrics.iter().find(|it| it.name == metric).and_then(FidelityMetric::factor)
     }
+}
+
+/// A metric that does not have a value, or the lack of one, for each run. A file may say anything.
+fn incomplete(runs: &PolicyRuns) -> Option<&str> {
+    let (first, rest) = runs.values.split_first()?;
+    rest.iter().find(|it| it.values.len() != first.values.len()).map(|it| it.name.as_str())
 }
 
 /// The doubt about a metric. One policy on one input shows what the program does now and did then: there is none.
