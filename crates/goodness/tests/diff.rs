@@ -107,3 +107,15 @@ fn a_result_that_lacks_runs_of_one_metric_is_refused() {
         assert!(refusal.to_string().contains("as many runs of migrations as of other metrics"), "{refusal}");
     }
 }
+
+/// Found by the fuzz target `pages`: an interval ran from NaN to NaN.
+#[test]
+fn a_result_with_values_that_nothing_measures_is_refused() {
+    let sound = result([&[1.0, 0.0], &[3.0, 4e18]]);
+    assert!(diff::results(("a", &sound), ("b", &sound), None).is_ok());
+    for value in [1e308, -1e308, 5e-324] {
+        let wrong = result([&[1.0, 2.0], &[3.0, value]]);
+        let refusal = diff::results(("a", &sound), ("b", &wrong), None).expect_err("it overflows");
+        assert!(refusal.to_string().contains("b says"), "{refusal}");
+    }
+}
