@@ -12,16 +12,16 @@ mod outcome;
 use draw::{Drawn, Scope, Source};
 use outcome::{Outcome, contender, values};
 
-/// Simulations of at most some ten milliseconds each.
+/// Simulations of a few decisions to some thousands. Shorter ones do not show that a policy has lost a task.
 const SMALL: Scope = Scope {
     classes: &["normal", "normal", "batch", "idle", "iso", "deadline", "fifo", "rr"],
     cpus: &[1, 2, 3, 4],
-    duration: (20, 50),
+    duration: (45, 300),
     kinds: 4,
     copies: 2,
 };
 /// Progress messages, of at most 1024 events each, after which a simulation is left.
-const PATIENCE: u64 = 16;
+const PATIENCE: u64 = 32;
 
 /// Choices from bytes, as many of them as a choice needs; 0 once they are used up.
 struct Bytes<'a>(&'a [u8]);
