@@ -1,7 +1,9 @@
 //! Recordings of one set-up have no difference, and of two set-ups they have one.
 
-use goodness::{OpenOptions, Refusal, Runs, diff, open, recordings, unwatched};
+use goodness::{OpenOptions, Refusal, Report, Runs, diff, open, recordings, unwatched};
 use goodness_report::diff::Verdict;
+use goodness_report::every_run::{PolicyRuns, RunValues};
+use goodness_report::model::{MetricSummary, PolicyReport};
 use std::path::{Path, PathBuf};
 
 /// Loads that a run of the tests opens. All: `GOODNESS_ALL_PAIRS=1 cargo test -p goodness --test diff`.
@@ -82,4 +84,38 @@ fn recordings_of_two_set_ups_differ() {
     }
     println!("{} of {pairs} pairs do not differ:\n{}", alike.len(), alike.join("\n"));
     assert!(alike.len() * 2 <= pairs, "{alike:?}");
+}
+
+/// A saved result with these values of two metrics.
+fn result(values: [&[f64]; 2]) -> Report {
+    let names = ["context_switches", "migrations"].map(String::from);
+    let values = names.clone().into_iter().zip(values);
+    let values = values.map(|(name, of)| RunValues { name, values: of.iter().copied().map(Some).collect() }).collect();
+    let metrics = names.map(|name| MetricSummary { name, ..MetricSummary::default() }).to_vec();
+    let runs = vec![PolicyRuns { policy: "rr".into(), values, ..PolicyRuns::default() }];
+    let policies = vec![PolicyReport { name: "rr".into(), metrics, ..PolicyReport::default() }];
+    Report { policies, runs, ..Report::default() }
+}
+
+/// Found by the fuzz target `pages`: it panicked.
+#[test]
+fn a_result_that_lacks_runs_of_one_metric_is_refused() {
+    let (whole, cut) = (result([&[1.0, 2.0], &[3.0, 4.0]]), result([&[1.0, 2.0], &[3.0]]));
+    assert!(diff::results(("a", &whole), ("b", &whole), None).is_ok());
+    for (a, b) in [(&whole, &cut), (&cut, &whole)] {
+        let refusal = diff::results(("a", a), ("b", b), None).expect_err("it lacks a run");
+        assert!(refusal.to_string().contains("as many runs of migrations as of other metrics"), "{refusal}");
+    }
+}
+
+/// Found by the fuzz target `pages`: an interval ran from NaN to NaN.
+#[test]
+fn a_result_with_values_that_nothing_measures_is_refused() {
+    let sound = result([&[1.0, 0.0], &[3.0, 4e18]]);
+    assert!(diff::results(("a", &sound), ("b", &sound), None).is_ok());
+    for value in [1e308, -1e308, 5e-324] {
+        let wrong = result([&[1.0, 2.0], &[3.0, value]]);
+        let refusal = diff::results(("a", &sound), ("b", &wrong), None).expect_err("it overflows");
+        assert!(refusal.to_string().contains("b says"), "{refusal}");
+    }
 }

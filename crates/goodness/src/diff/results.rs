@@ -14,6 +14,10 @@ use goodness_stats::ratio::Pairing;
 use goodness_stats::summary::mean;
 use std::collections::BTreeMap;
 
+/// Largest magnitude of a value, and the inverse of the smallest. A choice: no metric comes near it, and the squares of
+/// ratios do not overflow.
+const LARGEST: f64 = 1e30;
+
 /// Compares one policy of two results: the one labelled `label`, or the one that both have, or the only one of each.
 /// Runs are paired where both results have the same seeds and the same input.
 ///
@@ -80,6 +84,14 @@ impl<'a> Half<'a> {
             let what = format!("{name} does not have the values of its runs");
             return Err(Refusal::usage(what).remedy("write it again with a version that keeps them"));
         }
+        if let Some(metric) = runs.iter().find_map(|it| incomplete(it)) {
+            let what = format!("{name} does not have as many runs of {metric} as of other metrics");
+            return Err(Refusal::usage(what).remedy("write it again"));
+        }
+        if let Some(value) = implausible(report, &runs) {
+            let what = format!("{name} says {value:e}, which no measurement can be");
+            return Err(Refusal::usage(what).remedy("write it again"));
+        }
         Ok(Half { name, report, policy, label: label.into(), runs })
     }
 
@@ -125,6 +137,20 @@ impl<'a> Half<'a> {
         let fidelity = self.report.fidelity.as_ref()?;
         fidelity.metrics.iter().find(|it| it.name == metric).and_then(FidelityMetric::factor)
     }
+}
+
+/// A metric that does not have a value, or the lack of one, for each run. A file may say anything.
+fn incomplete(runs: &PolicyRuns) -> Option<&str> {
+    let (first, rest) = runs.values.split_first()?;
+    rest.iter().find(|it| it.values.len() != first.values.len()).map(|it| it.name.as_str())
+}
+
+/// A value that is too large or too small to compute with.
+fn implausible(report: &Report, runs: &[&PolicyRuns]) -> Option<f64> {
+    let values = runs.iter().flat_map(|it| &it.values).flat_map(|it| &it.values);
+    let compared = report.fidelity.iter().flat_map(|it| &it.metrics).flat_map(|it| [&it.recorded, &it.replayed]);
+    let is_plausible = |it: f64| it == 0.0 || (LARGEST.recip()..=LARGEST).contains(&it.abs());
+    values.chain(compared).flatten().copied().find(|it| !is_plausible(*it))
 }
 
 /// The doubt about a metric. One policy on one input shows what the program does now and did then: there is none.

@@ -4,6 +4,37 @@ use goodness::space::Range;
 use goodness_core::{Rng, Seed, Tunable};
 use std::fmt::Write as _;
 
+/// Where choices come from: random numbers, or the bytes of a fuzzer.
+pub trait Source {
+    /// A choice from `0..bound`; `bound` is at least 1.
+    fn below(&mut self, bound: u64) -> u64;
+
+    /// A choice from `low..=high`.
+    fn within(&mut self, low: u64, high: u64) -> u64 {
+        low + self.below(high - low + 1)
+    }
+}
+
+impl Source for Rng {
+    fn below(&mut self, bound: u64) -> u64 {
+        Rng::below(self, bound)
+    }
+}
+
+/// Bounds of what is drawn.
+pub struct Scope {
+    /// Classes of tasks; one named twice is drawn twice as often.
+    pub classes: &'static [&'static str],
+    /// Numbers of CPUs.
+    pub cpus: &'static [u64],
+    /// Shortest and longest duration in ms. Faults come within the first 20 ms.
+    pub duration: (u64, u64),
+    /// Most kinds of tasks.
+    pub kinds: u64,
+    /// Most tasks of a kind.
+    pub copies: u64,
+}
+
 /// One random simulation, as a user would type it.
 #[derive(Clone, Debug)]
 pub struct Drawn {
@@ -17,49 +48,59 @@ pub struct Drawn {
     pub seed: u64,
 }
 
-/// Classes of the swarm. A real-time task may keep others waiting for ever, which is no mistake of a policy.
-const CLASSES: &[&str] = &["normal", "normal", "normal", "batch", "idle", "iso", "deadline"];
-/// Classes of the ledger.
-const ALL_CLASSES: &[&str] = &["normal", "normal", "batch", "idle", "iso", "deadline", "fifo", "rr"];
+/// Scope of the swarm. A real-time task may keep others waiting for ever, which is no mistake of a policy.
+const SWARM: Scope = Scope {
+    classes: &["normal", "normal", "normal", "batch", "idle", "iso", "deadline"],
+    cpus: &[1, 1, 2, 3, 4, 6, 8, 16],
+    duration: (20, 300),
+    kinds: 7,
+    copies: 5,
+};
+/// Scope of the ledger.
+const LEDGER: Scope =
+    Scope { classes: &["normal", "normal", "batch", "idle", "iso", "deadline", "fifo", "rr"], ..SWARM };
 /// Pure spinning is left out: under a policy that does not preempt, it lasts for ever.
 const LOCKS: [&str; 6] = ["mutex", "adaptive", "pi", "fifo", "kernel", "s_lock"];
 /// Name and kind of a lock that replaces most of the kernel's mutexes, for writers and for readers.
 const SHARED: (&str, &str) = ("shared", "rwsem");
 const DEVICES: [&str; 6] = ["null", "null:latency=2ms", "nvme", "ssd", "cheetah-9lp", "sata-7200-4tb"];
 const HZ: [u64; 5] = [24, 100, 250, 1000, 1024];
-const CPUS: [u64; 8] = [1, 1, 2, 3, 4, 6, 8, 16];
 
 impl Drawn {
     /// Number `number` of the swarm with random seed `seed`.
     pub fn of(seed: u64, number: u64) -> Drawn {
-        let mut rng = Seed(seed).stream("swarm", number).rng();
+        Drawn::from(&mut Seed(seed).stream("swarm", number).rng(), &SWARM)
+    }
+
+    /// Any policy, with or without a disk.
+    pub fn from(rng: &mut dyn Source, scope: &Scope) -> Drawn {
         let policies = goodness_policies::ALL;
         let policy = policies[rng.below(policies.len() as u64) as usize].name;
-        let policy = policy_with_settings(&mut rng, policy);
+        let policy = policy_with_settings(rng, policy);
         let elevator = (rng.below(3) == 0).then(|| {
             let elevators = goodness_elevators::ALL;
             let name = elevators[rng.below(elevators.len() as u64) as usize].name;
-            elevator_with_settings(&mut rng, name)
+            elevator_with_settings(rng, name)
         });
-        Drawn::with(&mut rng, CLASSES, policy, elevator)
+        Drawn::with(rng, scope, policy, elevator)
     }
 
     /// Number `number` of the simulations under one policy.
     pub fn under_policy(name: &str, number: u64) -> Drawn {
         let mut rng = Seed(number).stream(name, 0).rng();
         let policy = policy_with_settings(&mut rng, name);
-        Drawn::with(&mut rng, ALL_CLASSES, policy, None)
+        Drawn::with(&mut rng, &LEDGER, policy, None)
     }
 
     /// Number `number` of the simulations with a disk under one elevator, and the simplest policy that preempts.
     pub fn under_elevator(name: &str, number: u64) -> Drawn {
         let mut rng = Seed(number).stream(name, 1).rng();
         let elevator = elevator_with_settings(&mut rng, name);
-        Drawn::with(&mut rng, ALL_CLASSES, "rr".into(), Some(elevator))
+        Drawn::with(&mut rng, &LEDGER, "rr".into(), Some(elevator))
     }
 
-    fn with(rng: &mut Rng, classes: &[&str], policy: String, elevator: Option<String>) -> Drawn {
-        Drawn { experiment: experiment(rng, classes, elevator.is_some()), policy, elevator, seed: rng.within(1, 1_000) }
+    fn with(rng: &mut dyn Source, scope: &Scope, policy: String, elevator: Option<String>) -> Drawn {
+        Drawn { experiment: experiment(rng, scope, elevator.is_some()), policy, elevator, seed: rng.within(1, 1_000) }
     }
 
     /// Command-line words behind `goodness run FILE`.
@@ -69,28 +110,28 @@ impl Drawn {
     }
 }
 
-fn policy_with_settings(rng: &mut Rng, name: &str) -> String {
+fn policy_with_settings(rng: &mut dyn Source, name: &str) -> String {
     let tunables = goodness_policies::entry(name).map_or(&[][..], |entry| (entry.tunables)());
     format!("{name}{}", settings(rng, tunables))
 }
 
-fn elevator_with_settings(rng: &mut Rng, name: &str) -> String {
+fn elevator_with_settings(rng: &mut dyn Source, name: &str) -> String {
     let tunables = goodness_elevators::entry(name).map_or(&[][..], |entry| (entry.tunables)());
     format!("{name}{}", settings(rng, tunables))
 }
 
-fn one<'a>(rng: &mut Rng, of: &[&'a str]) -> &'a str {
+fn one<'a>(rng: &mut dyn Source, of: &[&'a str]) -> &'a str {
     of[rng.below(of.len() as u64) as usize]
 }
 
 /// A time between `low` and `high` µs, as likely short as long.
-fn time(rng: &mut Rng, low: u64, high: u64) -> String {
+fn time(rng: &mut dyn Source, low: u64, high: u64) -> String {
     let high = rng.within(low, high);
     format!("{}us", rng.within(low, high))
 }
 
 /// `:key=value,…` for some of the tunables, at the ends of their ranges as often as inside.
-fn settings(rng: &mut Rng, tunables: &[Tunable]) -> String {
+fn settings(rng: &mut dyn Source, tunables: &[Tunable]) -> String {
     let mut text = String::new();
     for tunable in tunables {
         if rng.below(3) > 0 {
@@ -109,9 +150,10 @@ fn settings(rng: &mut Rng, tunables: &[Tunable]) -> String {
     text
 }
 
-fn experiment(rng: &mut Rng, classes: &[&str], has_disk: bool) -> String {
-    let cpus = CPUS[rng.below(8) as usize];
-    let mut text = format!("duration = \"{}ms\"\nmachine = {{ {} }}\n", rng.within(20, 300), machine(rng, cpus));
+fn experiment(rng: &mut dyn Source, scope: &Scope, has_disk: bool) -> String {
+    let cpus = scope.cpus[rng.below(scope.cpus.len() as u64) as usize];
+    let duration = rng.within(scope.duration.0, scope.duration.1);
+    let mut text = format!("duration = \"{duration}ms\"\nmachine = {{ {} }}\n", machine(rng, cpus));
     let groups = rng.below(4) * rng.below(2);
     for group in 0..groups {
         let _ = writeln!(text, "\n[[group]]\nname = \"g{group}\"{}", limits(rng, group, cpus));
@@ -135,8 +177,8 @@ fn experiment(rng: &mut Rng, classes: &[&str], has_disk: bool) -> String {
     for _ in 0..rng.below(4) * rng.below(2) {
         text.push_str(&fault(rng, cpus, spared));
     }
-    for task in 0..rng.within(1, 7) {
-        let _ = writeln!(text, "\n[[task]]\nname = \"t{task}\"{}", attributes(rng, classes, groups, cpus));
+    for task in 0..rng.within(1, scope.kinds) {
+        let _ = writeln!(text, "\n[[task]]\nname = \"t{task}\"{}", attributes(rng, scope, groups, cpus));
         let steps = rng.within(1, 6);
         let steps: Vec<String> = (0..steps).map(|_| step(rng, groups, has_disk)).collect();
         // A programme without any wait or CPU time would repeat at one instant.
@@ -145,7 +187,7 @@ fn experiment(rng: &mut Rng, classes: &[&str], has_disk: bool) -> String {
     text
 }
 
-fn machine(rng: &mut Rng, cpus: u64) -> String {
+fn machine(rng: &mut dyn Source, cpus: u64) -> String {
     let mut text = format!("cpus = {cpus}, hz = {}", HZ[rng.below(5) as usize]);
     let mut divides = |key: &str, of: u64| {
         let all: Vec<u64> = (1..=of).filter(|n| of.is_multiple_of(*n)).collect();
@@ -172,7 +214,7 @@ fn machine(rng: &mut Rng, cpus: u64) -> String {
 }
 
 /// A fault of one CPU or of all, within the shortest duration. CPU `spared` never goes offline.
-fn fault(rng: &mut Rng, cpus: u64, spared: u64) -> String {
+fn fault(rng: &mut dyn Source, cpus: u64, spared: u64) -> String {
     let kinds = ["stolen", "lost-ticks", "offline", "offline"];
     let kind = one(rng, if cpus > 1 { &kinds } else { &kinds[..2] });
     let (at, span) = (time(rng, 0, 19_999), time(rng, 1, 40_000));
@@ -184,7 +226,7 @@ fn fault(rng: &mut Rng, cpus: u64, spared: u64) -> String {
     format!("\n[[fault]]\nkind = \"{kind}\"\nat = \"{at}\"\nfor = \"{span}\"{cpu}\n")
 }
 
-fn limits(rng: &mut Rng, group: u64, cpus: u64) -> String {
+fn limits(rng: &mut dyn Source, group: u64, cpus: u64) -> String {
     let mut text = String::new();
     if group > 0 && rng.below(2) == 0 {
         let _ = write!(text, "\nparent = \"g{}\"", rng.below(group));
@@ -206,9 +248,9 @@ fn limits(rng: &mut Rng, group: u64, cpus: u64) -> String {
     text
 }
 
-fn attributes(rng: &mut Rng, classes: &[&str], groups: u64, cpus: u64) -> String {
-    let mut text = format!("\ncount = {}\nnice = {}", rng.within(1, 5), rng.within(0, 39) as i64 - 20);
-    match one(rng, classes) {
+fn attributes(rng: &mut dyn Source, scope: &Scope, groups: u64, cpus: u64) -> String {
+    let mut text = format!("\ncount = {}\nnice = {}", rng.within(1, scope.copies), rng.within(0, 39) as i64 - 20);
+    match one(rng, scope.classes) {
         "deadline" => {
             let period = rng.within(2, 60);
             let runtime = rng.within(100, 1_000 * period / 40 + 100);
@@ -239,7 +281,7 @@ fn attributes(rng: &mut Rng, classes: &[&str], groups: u64, cpus: u64) -> String
 }
 
 /// A step, or several that belong together.
-fn step(rng: &mut Rng, groups: u64, has_disk: bool) -> String {
+fn step(rng: &mut dyn Source, groups: u64, has_disk: bool) -> String {
     let short = time(rng, 1, 500);
     let lock = rng.below(LOCKS.len() as u64);
     // The draws of other kinds stay as they are.

@@ -2,7 +2,7 @@
 //! come to: decisions in all and every metric. A change that was not meant to change what anybody decides leaves it as
 //! it is; for almost any that was, the ledger's difference names whom it concerns.
 
-use super::{Drawn, Outcome, contender, values};
+use super::{Drawn, Outcome, PATIENCE, contender, values};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -22,7 +22,7 @@ fn line(name: &str, draw: fn(&str, u64) -> Drawn) -> String {
     for number in 0..DRAWS {
         let drawn = draw(name, number);
         let found = contender(&drawn).map_err(|it| Outcome::Refused(it.to_string()));
-        match found.and_then(|contender| values(&drawn, &contender)) {
+        match found.and_then(|contender| values(&drawn, &contender, PATIENCE)) {
             Ok((made, metrics)) => {
                 decisions += made;
                 hash = folded(hash, metrics.iter().map(|it| it.unwrap_or(u64::MAX)));

@@ -12,80 +12,28 @@
 mod common;
 mod draw;
 mod ledger;
+mod outcome;
 
 use draw::Drawn;
 use goodness::shrink::{Symptom, shrink};
-use goodness::{Contender, ElevatorSpec, Kind, Own, Plan, PolicySpec, Progress, Refusal};
+use goodness::{Contender, Own, PolicySpec, Progress};
 use goodness_core::*;
-use goodness_observe::METRICS;
-use goodness_work::experiment::Experiment;
+use outcome::{Outcome, contender, values};
 use std::ops::ControlFlow;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Simulations where nobody asks for more.
 const FEW: u64 = 60;
-/// Progress messages, of at most 1024 events each, after which a simulation is left: it is long, not wrong.
-const PATIENCE: u64 = 4_000;
-
 /// Time after which shrinking is given up and the whole experiment stands. A choice: planted mistakes take seconds.
 const SHRINKING: Duration = Duration::from_secs(300);
 
-/// Outcome of one simulation.
-#[derive(Debug, PartialEq)]
-enum Outcome {
-    /// It kept all rules, with so many decisions.
-    Kept(u64),
-    /// The settings or the work are refused, in a sentence.
-    Refused(String),
-    /// It took too many events.
-    Long,
-    /// What is wrong.
-    Broken(String),
-}
-
-fn contender(drawn: &Drawn) -> Result<Contender, Refusal> {
-    let elevator = drawn.elevator.as_deref().map(ElevatorSpec::parse).transpose()?;
-    Ok(Contender { elevator, ..Contender::policy(PolicySpec::parse(&drawn.policy)?) })
-}
-
-/// Number of decisions, and every metric's bits: a figure that is no number equals itself.
-type Values = (u64, Vec<Option<u64>>);
-
-/// Simulates it once.
-fn values(drawn: &Drawn, contender: &Contender) -> Result<Values, Outcome> {
-    let experiment = Experiment::read("swarm.toml", &drawn.experiment).map_err(Outcome::Refused)?;
-    let machine = experiment.machine().expect("each names one");
-    let told = AtomicU64::new(0);
-    let watch = |_: Progress| match told.fetch_add(1, Ordering::Relaxed) {
-        PATIENCE.. => ControlFlow::Break(()),
-        _ => ControlFlow::Continue(()),
-    };
-    let plan = Plan { seed: drawn.seed, runs: 1, ..Plan::on(&experiment, machine, vec![contender.clone()]) };
-    let runs = match catch_unwind(AssertUnwindSafe(|| plan.run(&watch))) {
-        Ok(Ok(runs)) => runs,
-        Ok(Err(refusal)) => {
-            return Err(match refusal.kind {
-                Kind::Usage => Outcome::Refused(refusal.to_string()),
-                Kind::Cancelled => Outcome::Long,
-                Kind::Violated | Kind::Failed => Outcome::Broken(refusal.to_string()),
-            });
-        }
-        Err(_) => return Err(Outcome::Broken("it panics".into())),
-    };
-    if let Some((_, violation)) = runs.violation() {
-        return Err(Outcome::Broken(format!("{}: {}", violation.checker, violation.sentence)));
-    }
-    let arm = &runs.arms[0];
-    let all = METRICS.iter().flat_map(|metric| arm.values(metric.name));
-    Ok((arm.decisions, all.map(|it| it.map(f64::to_bits)).collect()))
-}
+/// Progress messages after which a simulation is left: it is long, not wrong.
+const PATIENCE: u64 = 4_000;
 
 /// Simulates it twice.
 fn outcome(drawn: &Drawn, contender: &Contender) -> Outcome {
-    match (values(drawn, contender), values(drawn, contender)) {
+    match (values(drawn, contender, PATIENCE), values(drawn, contender, PATIENCE)) {
         (Ok(first), Ok(second)) if first == second => Outcome::Kept(first.0),
         (Ok(_), _) => Outcome::Broken("two runs of one seed differ".into()),
         (Err(why), _) => why,
