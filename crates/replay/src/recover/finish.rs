@@ -4,6 +4,7 @@ use super::{Arrivals, Ends, Others, Recovery};
 use crate::clock::TickGrid;
 use crate::draft::Draft;
 use crate::message_turns::by_turn;
+use crate::paced::let_go_on;
 use crate::participants::Participant;
 use crate::program::{Instruction, Op};
 use crate::read_together::divide_turns;
@@ -39,6 +40,9 @@ impl Recovery<'_> {
             Some(Draft { recorded: TaskId(index as u32), start, cpu: recovery.cpu, ops: recovery.ops })
         };
         let mut drafts: Vec<Draft> = self.recoveries.into_iter().enumerate().zip(kept).filter_map(draft).collect();
+        if !is_over {
+            let_go_on(&mut drafts, &self.history.participants, &self.waits, self.history.length());
+        }
         for draft in drafts.iter_mut().filter(|_| !self.turns.is_empty()) {
             draft.ops = by_turn(&draft.ops);
         }
