@@ -10,9 +10,8 @@
 //! change: fewer than one in [`SELDOM`]. A server waits for its clients even if they sleep most of the time.
 
 use crate::draft::Draft;
-use crate::participants::Participant;
 use crate::program::{Instruction, Op};
-use goodness_core::Span;
+use goodness_core::{Span, TaskId};
 use std::collections::BTreeSet;
 
 /// A task seldom waits for paced tasks if they end fewer than one in this many of its waits. A choice.
@@ -48,18 +47,17 @@ impl Messages {
 
 /// Lets tasks go on that seldom wait for paced ones. `waits` are the recorded lengths of the waits, by edge, in a
 /// recording of this length.
-pub fn let_go_on(drafts: &mut [Draft], participants: &[Participant], waits: &[Span], length: Span) {
-    let is_judged = |draft: &Draft| participants[draft.recorded.index()].judged;
+pub fn let_go_on(drafts: &mut [Draft], is_judged: impl Fn(TaskId) -> bool, waits: &[Span], length: Span) {
     let (mut by_clock, mut by_others) = (Messages::default(), Messages::default());
     for draft in drafts.iter() {
-        if !is_judged(draft) {
+        if !is_judged(draft.recorded) {
             by_others.add(&draft.ops);
         } else if slept(&draft.ops) >= length.0 / 2 {
             by_clock.add(&draft.ops);
         }
     }
     for draft in drafts.iter_mut() {
-        let judged = is_judged(draft);
+        let judged = is_judged(draft.recorded);
         let is_paced = |it: &Op| by_clock.ends(it.instruction()) || judged && by_others.ends(it.instruction());
         let all = draft.ops.iter().filter(|op| is_wait(op.instruction())).count();
         let paced = draft.ops.iter().filter(|op| is_paced(op)).count();
@@ -99,5 +97,69 @@ fn turn_of(op: Op) -> Option<u32> {
     match op.instruction() {
         Instruction::BeginTurn(turn) | Instruction::HasRead(turn) => Some(turn),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Instruction::{Answer, BeginTurn, Cut, HasRead, Post, Run, Sleep, Wait};
+    use goodness_core::{CpuId, Start, Time};
+
+    fn draft(task: u32, instructions: &[Instruction]) -> Draft {
+        let ops = instructions.iter().copied().map(Op::new).collect();
+        Draft { recorded: TaskId(task), start: Start::WokenAt(Time::ZERO), cpu: CpuId(0), ops }
+    }
+
+    fn instructions(draft: &Draft) -> Vec<Instruction> {
+        draft.ops.iter().map(|op| op.instruction()).collect()
+    }
+
+    /// A server that waits 19 times for its client, and then as `last` says.
+    fn server(last: &[Instruction]) -> Vec<Instruction> {
+        let mut ops = Vec::new();
+        for edge in 0..19 {
+            ops.extend([Wait(edge), Run(Span(1))]);
+        }
+        ops.extend_from_slice(last);
+        ops
+    }
+
+    const LENGTH: Span = Span(100);
+
+    #[test]
+    fn what_seldom_waits_for_a_clock_or_for_others_goes_on() {
+        let waits: Vec<Span> = (0..30).map(Span).collect();
+        let posts: Vec<Instruction> = (0..19).map(Post).collect();
+        let of_clock = [Wait(20), Run(Span(1)), BeginTurn(7), HasRead(7), Run(Span(2)), BeginTurn(8), Cut];
+        let mut drafts = [
+            draft(0, &posts),
+            draft(1, &[Sleep(Span(60)), Post(20), Answer(7), Cut]),
+            draft(2, &[Post(21), Cut]),
+            draft(3, &[&server(&[])[..], &server(&of_clock)[..]].concat()),
+            draft(4, &[&server(&[])[..], &server(&[Wait(21), Run(Span(1)), Cut])[..]].concat()),
+        ];
+        let_go_on(&mut drafts, |task| task != TaskId(2), &waits, LENGTH);
+        let ends = |draft: &Draft, from: usize| instructions(draft)[from..].to_vec();
+        assert_eq!(ends(&drafts[3], 76), [Sleep(Span(20)), Run(Span(1)), Run(Span(2)), BeginTurn(8), Cut]);
+        assert_eq!(ends(&drafts[4], 76), [Sleep(Span(21)), Run(Span(1)), Cut]);
+    }
+
+    #[test]
+    fn a_server_waits_for_clients_that_think_most_of_the_time() {
+        let mut posts = vec![Sleep(Span(60))];
+        posts.extend((0..19).map(Post));
+        let mut drafts = [draft(0, &posts), draft(1, &server(&[Cut]))];
+        let_go_on(&mut drafts, |_| true, &[Span(5); 19], LENGTH);
+        assert_eq!(instructions(&drafts[1]), server(&[Cut]));
+    }
+
+    #[test]
+    fn tasks_that_are_not_judged_wait_for_each_other_as_recorded() {
+        let waits: Vec<Span> = (0..30).map(Span).collect();
+        let program = [&server(&[])[..], &server(&[Wait(21), Cut])[..]].concat();
+        let mut drafts = [draft(0, &[Post(21), Cut]), draft(1, &program)];
+        let_go_on(&mut drafts, |_| false, &waits, LENGTH);
+        assert_eq!(instructions(&drafts[1]), program);
     }
 }
