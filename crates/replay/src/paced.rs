@@ -1,21 +1,44 @@
 //! Waits for tasks that another clock paces.
 //!
 //! Clients that are served faster ask more. But a task that sleeps most of the time (the main thread of a benchmark,
-//! until its time is up), or that is not judged (a kernel thread, another program), does the same at the same time.
-//! Its occasional messages must not hold up those who are ahead of it: a server does not stop at the time of its
-//! clients' end, and a client does not wait in its second lap for the thread that migrated it when it started.
+//! until its time is up), or a program that is not judged, does the same at the same time. Its occasional messages must
+//! not hold up those who are ahead of it: a server does not stop at the time of its clients' end.
 //!
 //! So a wait for such a task lasts as long as in the recording, like one for something outside, and a turn of an event
 //! loop that such a task begins belongs to the turn before it. Only waits of a task that seldom waits for paced tasks
 //! change: fewer than one in [`SELDOM`]. A server waits for its clients even if they sleep most of the time.
+//!
+//! A kernel thread works for those who wait for it, so they wait, but only in the first lap. The next lap of a kernel
+//! thread that sleeps most of the time begins after the recording: who is ahead does not wait for it ([`delays`]), such
+//! as a client for the thread that migrated it at its start.
 
 use crate::draft::Draft;
+use crate::participants::Participant;
 use crate::program::{Instruction, Op};
-use goodness_core::{Span, TaskId};
-use std::collections::BTreeSet;
+use goodness_core::Span;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A task seldom waits for paced tasks if they end fewer than one in this many of its waits. A choice.
 const SELDOM: usize = 20;
+
+/// Relation of a task to the judged work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    Judged,
+    /// Another program.
+    Others,
+    Kernel,
+}
+
+impl Side {
+    fn of(task: &Participant) -> Side {
+        match (task.judged, task.task.address_space) {
+            (true, _) => Side::Judged,
+            (false, Some(_)) => Side::Others,
+            (false, None) => Side::Kernel,
+        }
+    }
+}
 
 /// Messages of paced tasks to others.
 #[derive(Default)]
@@ -47,17 +70,18 @@ impl Messages {
 
 /// Lets tasks go on that seldom wait for paced ones. `waits` are the recorded lengths of the waits, by edge, in a
 /// recording of this length.
-pub fn let_go_on(drafts: &mut [Draft], is_judged: impl Fn(TaskId) -> bool, waits: &[Span], length: Span) {
+pub fn let_go_on(drafts: &mut [Draft], participants: &[Participant], waits: &[Span], length: Span) {
+    let side = |draft: &Draft| Side::of(&participants[draft.recorded.index()]);
     let (mut by_clock, mut by_others) = (Messages::default(), Messages::default());
     for draft in drafts.iter() {
-        if !is_judged(draft.recorded) {
-            by_others.add(&draft.ops);
-        } else if slept(&draft.ops) >= length.0 / 2 {
-            by_clock.add(&draft.ops);
+        match side(draft) {
+            Side::Others => by_others.add(&draft.ops),
+            Side::Judged if is_paced(draft, length) => by_clock.add(&draft.ops),
+            Side::Judged | Side::Kernel => {}
         }
     }
     for draft in drafts.iter_mut() {
-        let judged = is_judged(draft.recorded);
+        let judged = side(draft) == Side::Judged;
         let is_paced = |it: &Op| by_clock.ends(it.instruction()) || judged && by_others.ends(it.instruction());
         let all = draft.ops.iter().filter(|op| is_wait(op.instruction())).count();
         let paced = draft.ops.iter().filter(|op| is_paced(op)).count();
@@ -67,10 +91,26 @@ pub fn let_go_on(drafts: &mut [Draft], is_judged: impl Fn(TaskId) -> bool, waits
     }
 }
 
-/// Time that a programme sleeps for reasons outside the recording, in ns.
-fn slept(ops: &[Op]) -> u64 {
+/// Edges that judged tasks do not wait for after the first lap, as kernel threads with other clocks post them, and the
+/// recorded lengths of these waits.
+pub fn delays(drafts: &[Draft], participants: &[Participant], waits: &[Span], length: Span) -> BTreeMap<u32, Span> {
+    let side = |draft: &Draft| Side::of(&participants[draft.recorded.index()]);
+    let mut by_kernel = Messages::default();
+    for draft in drafts.iter().filter(|draft| side(draft) == Side::Kernel && is_paced(draft, length)) {
+        by_kernel.add(&draft.ops);
+    }
+    let of_judged = drafts.iter().filter(|draft| side(draft) == Side::Judged).flat_map(|draft| &draft.ops);
+    let waited = of_judged.filter_map(|op| match op.instruction() {
+        Instruction::Wait(edge) | Instruction::WaitUninterruptible(edge) => Some(edge),
+        _ => None,
+    });
+    waited.filter(|edge| by_kernel.edges.contains(edge)).map(|edge| (edge, waits[edge as usize])).collect()
+}
+
+/// True if a task sleeps for reasons outside the recording, in at least half of its length.
+fn is_paced(draft: &Draft, length: Span) -> bool {
     let time = |op: &Op| if let Instruction::Sleep(span) = op.instruction() { span.0 } else { 0 };
-    ops.iter().map(time).sum()
+    draft.ops.iter().map(time).sum::<u64>() >= length.0 / 2
 }
 
 fn is_wait(instruction: Instruction) -> bool {
@@ -103,8 +143,10 @@ fn turn_of(op: Op) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::participants::Role;
     use Instruction::{Answer, BeginTurn, Cut, HasRead, Post, Run, Sleep, Wait};
-    use goodness_core::{CpuId, Start, Time};
+    use Side::{Judged, Kernel, Others};
+    use goodness_core::{CpuId, Start, Task, TaskId, Time};
 
     fn draft(task: u32, instructions: &[Instruction]) -> Draft {
         let ops = instructions.iter().copied().map(Op::new).collect();
@@ -125,6 +167,21 @@ mod tests {
         ops
     }
 
+    /// One task for each of `sides`.
+    fn participants(sides: &[Side]) -> Vec<Participant> {
+        let participant = |side: &Side| Participant {
+            name: String::new(),
+            pid: 1,
+            task: Task { address_space: (*side != Side::Kernel).then_some(1), ..Task::default() },
+            program: 0,
+            parent: None,
+            judged: *side == Side::Judged,
+            role: Role::Other,
+            changes: Vec::new(),
+        };
+        sides.iter().map(participant).collect()
+    }
+
     const LENGTH: Span = Span(100);
 
     #[test]
@@ -139,7 +196,7 @@ mod tests {
             draft(3, &[&server(&[])[..], &server(&of_clock)[..]].concat()),
             draft(4, &[&server(&[])[..], &server(&[Wait(21), Run(Span(1)), Cut])[..]].concat()),
         ];
-        let_go_on(&mut drafts, |task| task != TaskId(2), &waits, LENGTH);
+        let_go_on(&mut drafts, &participants(&[Judged, Judged, Others, Judged, Judged]), &waits, LENGTH);
         let ends = |draft: &Draft, from: usize| instructions(draft)[from..].to_vec();
         assert_eq!(ends(&drafts[3], 76), [Sleep(Span(20)), Run(Span(1)), Run(Span(2)), BeginTurn(8), Cut]);
         assert_eq!(ends(&drafts[4], 76), [Sleep(Span(21)), Run(Span(1)), Cut]);
@@ -150,7 +207,7 @@ mod tests {
         let mut posts = vec![Sleep(Span(60))];
         posts.extend((0..19).map(Post));
         let mut drafts = [draft(0, &posts), draft(1, &server(&[Cut]))];
-        let_go_on(&mut drafts, |_| true, &[Span(5); 19], LENGTH);
+        let_go_on(&mut drafts, &participants(&[Judged; 2]), &[Span(5); 19], LENGTH);
         assert_eq!(instructions(&drafts[1]), server(&[Cut]));
     }
 
@@ -159,7 +216,17 @@ mod tests {
         let waits: Vec<Span> = (0..30).map(Span).collect();
         let program = [&server(&[])[..], &server(&[Wait(21), Cut])[..]].concat();
         let mut drafts = [draft(0, &[Post(21), Cut]), draft(1, &program)];
-        let_go_on(&mut drafts, |_| false, &waits, LENGTH);
+        let_go_on(&mut drafts, &participants(&[Others; 2]), &waits, LENGTH);
         assert_eq!(instructions(&drafts[1]), program);
+    }
+    #[test]
+    fn only_in_the_first_lap_is_a_kernel_thread_waited_for_that_sleeps_most_of_the_time() {
+        let waits: Vec<Span> = (0..30).map(Span).collect();
+        let program = [&server(&[])[..], &server(&[Wait(21), Wait(22), Cut])[..]].concat();
+        let mut drafts = [draft(0, &[Sleep(Span(60)), Post(21), Cut]), draft(1, &[Post(22), Cut]), draft(2, &program)];
+        let sides = participants(&[Kernel, Kernel, Judged]);
+        let_go_on(&mut drafts, &sides, &waits, LENGTH);
+        assert_eq!(instructions(&drafts[2]), program);
+        assert_eq!(delays(&drafts, &sides, &waits, LENGTH), BTreeMap::from([(21, Span(21))]));
     }
 }

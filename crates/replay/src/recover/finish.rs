@@ -38,7 +38,7 @@ impl Recovery<'_> {
         let drafts = self.recoveries.into_iter().zip(0..).zip(kept);
         let mut drafts: Vec<Draft> = drafts.filter_map(|((it, task), kept)| draft(TaskId(task), it, kept)).collect();
         if !is_over {
-            let_go_on(&mut drafts, |task| self.history.participant(task).judged, &self.waits, self.history.length());
+            let_go_on(&mut drafts, &self.history.participants, &self.waits, self.history.length());
         }
         for draft in drafts.iter_mut().filter(|_| !self.turns.is_empty()) {
             draft.ops = by_turn(&draft.ops);
