@@ -24,9 +24,9 @@ use std::collections::BTreeMap;
 /// Edges and answers that are missing in laps after the first.
 #[derive(Clone, Debug, Default)]
 pub struct OpenEnds {
-    /// Edges that nobody posts in later laps, and the length of the recorded waits for them.
+    /// Edges that nobody posts or waits for in later laps, and the length of the recorded waits for them.
     pub delays: BTreeMap<u32, Span>,
-    /// Answers that nobody gives in later laps, by their number.
+    /// Answers that nobody gives or waits for in later laps, by their number.
     pub unanswered: Vec<bool>,
 }
 

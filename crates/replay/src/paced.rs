@@ -1,22 +1,25 @@
 //! Waits for tasks that another clock paces.
 //!
-//! Clients that are served faster ask more. But a task that sleeps most of the time (the main thread of a benchmark,
-//! until its time is up), or a program that is not judged, does the same at the same time. Its occasional messages must
-//! not hold up those who are ahead of it: a server does not stop at the time of its clients' end.
+//! Clients that are served faster ask more. But a task that sleeps at least half of the time, such as the main thread of
+//! a benchmark until its time is up, is *paced*: it does the same at the same time. So is a program that is not judged.
+//! Their occasional messages must not hold up those who are ahead of them:
 //!
-//! So a wait for such a task lasts as long as in the recording, like one for something outside, and a turn of an event
-//! loop that such a task begins belongs to the turn before it. Only waits of a task that seldom waits for paced tasks
-//! change: fewer than one in [`SELDOM`]. A server waits for its clients even if they sleep most of the time.
+//! | message | who waits for it |
+//! |---|---|
+//! | of a program that is not judged | waits as long as in the recording, as for something outside |
+//! | of a paced task after its last sleep: it stops the others | the same |
+//! | of another paced task, judged or a kernel thread | waits for it in the first lap; later as long as recorded |
 //!
-//! A kernel thread works for those who wait for it, so they wait, but only in the first lap. The next lap of a kernel
-//! thread that sleeps most of the time begins after the recording: who is ahead does not wait for it ([`delays`]), such
-//! as a client for the thread that migrated it at its start.
+//! In the first lap, a turn of an event loop that begins with such a message belongs to the turn before it; in later
+//! laps its message is there from the beginning. Only waits of judged tasks change that seldom wait for paced ones, in
+//! fewer than one of [`SELDOM`] cases: a server waits for its clients even if these sleep most of the time.
 
 use crate::draft::Draft;
+use crate::open_end::OpenEnds;
 use crate::participants::Participant;
 use crate::program::{Instruction, Op};
 use goodness_core::Span;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// A task seldom waits for paced tasks if they end fewer than one in this many of its waits. A choice.
 const SELDOM: usize = 20;
@@ -66,45 +69,63 @@ impl Messages {
             _ => false,
         }
     }
+
+    /// True if they end some of the waits of `ops`, but seldom.
+    fn seldom_end(&self, ops: &[Op]) -> bool {
+        let waits = ops.iter().map(|op| op.instruction()).filter(|it| is_wait(*it));
+        let (all, ended) = waits.fold((0, 0), |(all, ended), it| (all + 1, ended + usize::from(self.ends(it))));
+        ended > 0 && ended * SELDOM < all
+    }
 }
 
-/// Lets tasks go on that seldom wait for paced ones. `waits` are the recorded lengths of the waits, by edge, in a
-/// recording of this length.
+/// Lets tasks go on in the first lap. `waits` are the recorded lengths of the waits, by edge, in a recording of this
+/// length.
 pub fn let_go_on(drafts: &mut [Draft], participants: &[Participant], waits: &[Span], length: Span) {
     let side = |draft: &Draft| Side::of(&participants[draft.recorded.index()]);
-    let (mut by_clock, mut by_others) = (Messages::default(), Messages::default());
+    let mut messages = Messages::default();
     for draft in drafts.iter() {
         match side(draft) {
-            Side::Others => by_others.add(&draft.ops),
-            Side::Judged if is_paced(draft, length) => by_clock.add(&draft.ops),
+            Side::Others => messages.add(&draft.ops),
+            Side::Judged if is_paced(draft, length) => messages.add(after_last_sleep(&draft.ops)),
             Side::Judged | Side::Kernel => {}
         }
     }
-    for draft in drafts.iter_mut() {
-        let judged = side(draft) == Side::Judged;
-        let is_paced = |it: &Op| by_clock.ends(it.instruction()) || judged && by_others.ends(it.instruction());
-        let all = draft.ops.iter().filter(|op| is_wait(op.instruction())).count();
-        let paced = draft.ops.iter().filter(|op| is_paced(op)).count();
-        if paced > 0 && paced * SELDOM < all {
-            draft.ops = without(&draft.ops, is_paced, waits);
+    for draft in drafts.iter_mut().filter(|draft| side(draft) == Side::Judged) {
+        if messages.seldom_end(&draft.ops) {
+            draft.ops = without(&draft.ops, |op| messages.ends(op.instruction()), waits);
         }
     }
 }
 
-/// Edges that judged tasks do not wait for after the first lap, as kernel threads with other clocks post them, and the
-/// recorded lengths of these waits.
-pub fn delays(drafts: &[Draft], participants: &[Participant], waits: &[Span], length: Span) -> BTreeMap<u32, Span> {
+/// Lets tasks go on in later laps: adds the messages that they do not wait for to `ends`.
+pub fn let_go_on_later(
+    ends: &mut OpenEnds,
+    drafts: &[Draft],
+    participants: &[Participant],
+    waits: &[Span],
+    length: Span,
+) {
     let side = |draft: &Draft| Side::of(&participants[draft.recorded.index()]);
-    let mut by_kernel = Messages::default();
-    for draft in drafts.iter().filter(|draft| side(draft) == Side::Kernel && is_paced(draft, length)) {
-        by_kernel.add(&draft.ops);
+    let mut messages = Messages::default();
+    for draft in drafts.iter().filter(|draft| side(draft) != Side::Others && is_paced(draft, length)) {
+        messages.add(&draft.ops);
     }
-    let of_judged = drafts.iter().filter(|draft| side(draft) == Side::Judged).flat_map(|draft| &draft.ops);
-    let waited = of_judged.filter_map(|op| match op.instruction() {
-        Instruction::Wait(edge) | Instruction::WaitUninterruptible(edge) => Some(edge),
-        _ => None,
-    });
-    waited.filter(|edge| by_kernel.edges.contains(edge)).map(|edge| (edge, waits[edge as usize])).collect()
+    let going_on = drafts.iter().filter(|it| side(it) == Side::Judged && messages.seldom_end(&it.ops));
+    for op in going_on.flat_map(|draft| &draft.ops).filter(|op| messages.ends(op.instruction())) {
+        match op.instruction() {
+            Instruction::Wait(edge) | Instruction::WaitUninterruptible(edge) => {
+                ends.delays.insert(edge, waits[edge as usize]);
+            }
+            Instruction::BeginTurn(answer) => ends.unanswered[answer as usize] = true,
+            _ => {}
+        }
+    }
+}
+
+/// What a task does after it has slept for the last time for reasons outside the recording.
+fn after_last_sleep(ops: &[Op]) -> &[Op] {
+    let last = ops.iter().rposition(|op| matches!(op.instruction(), Instruction::Sleep(_)));
+    &ops[last.map_or(0, |last| last + 1)..]
 }
 
 /// True if a task sleeps for reasons outside the recording, in at least half of its length.
@@ -147,6 +168,7 @@ mod tests {
     use Instruction::{Answer, BeginTurn, Cut, HasRead, Post, Run, Sleep, Wait};
     use Side::{Judged, Kernel, Others};
     use goodness_core::{CpuId, Start, Task, TaskId, Time};
+    use std::collections::BTreeMap;
 
     fn draft(task: u32, instructions: &[Instruction]) -> Draft {
         let ops = instructions.iter().copied().map(Op::new).collect();
@@ -185,20 +207,20 @@ mod tests {
     const LENGTH: Span = Span(100);
 
     #[test]
-    fn what_seldom_waits_for_a_clock_or_for_others_goes_on() {
+    fn who_seldom_waits_for_a_clock_or_for_others_goes_on() {
         let waits: Vec<Span> = (0..30).map(Span).collect();
         let posts: Vec<Instruction> = (0..19).map(Post).collect();
-        let of_clock = [Wait(20), Run(Span(1)), BeginTurn(7), HasRead(7), Run(Span(2)), BeginTurn(8), Cut];
+        let of_clock = [Wait(19), Wait(20), Run(Span(1)), BeginTurn(7), HasRead(7), Run(Span(2)), BeginTurn(8), Cut];
         let mut drafts = [
             draft(0, &posts),
-            draft(1, &[Sleep(Span(60)), Post(20), Answer(7), Cut]),
+            draft(1, &[Post(19), Sleep(Span(60)), Post(20), Answer(7), Cut]),
             draft(2, &[Post(21), Cut]),
             draft(3, &[&server(&[])[..], &server(&of_clock)[..]].concat()),
             draft(4, &[&server(&[])[..], &server(&[Wait(21), Run(Span(1)), Cut])[..]].concat()),
         ];
         let_go_on(&mut drafts, &participants(&[Judged, Judged, Others, Judged, Judged]), &waits, LENGTH);
         let ends = |draft: &Draft, from: usize| instructions(draft)[from..].to_vec();
-        assert_eq!(ends(&drafts[3], 76), [Sleep(Span(20)), Run(Span(1)), Run(Span(2)), BeginTurn(8), Cut]);
+        assert_eq!(ends(&drafts[3], 76), [Wait(19), Sleep(Span(20)), Run(Span(1)), Run(Span(2)), BeginTurn(8), Cut]);
         assert_eq!(ends(&drafts[4], 76), [Sleep(Span(21)), Run(Span(1)), Cut]);
     }
 
@@ -220,13 +242,21 @@ mod tests {
         assert_eq!(instructions(&drafts[1]), program);
     }
     #[test]
-    fn only_in_the_first_lap_is_a_kernel_thread_waited_for_that_sleeps_most_of_the_time() {
+    fn only_in_the_first_lap_are_paced_tasks_waited_for() {
         let waits: Vec<Span> = (0..30).map(Span).collect();
-        let program = [&server(&[])[..], &server(&[Wait(21), Wait(22), Cut])[..]].concat();
-        let mut drafts = [draft(0, &[Sleep(Span(60)), Post(21), Cut]), draft(1, &[Post(22), Cut]), draft(2, &program)];
-        let sides = participants(&[Kernel, Kernel, Judged]);
+        let program = [&server(&[])[..], &server(&[])[..], &server(&[BeginTurn(1), Wait(21), Wait(22), Cut])].concat();
+        let mut drafts = [
+            draft(0, &[Post(21), Sleep(Span(60)), Cut]),
+            draft(1, &[Post(22), Cut]),
+            draft(2, &program),
+            draft(3, &[Answer(1), Sleep(Span(50)), Cut]),
+        ];
+        let sides = participants(&[Kernel, Kernel, Judged, Judged]);
         let_go_on(&mut drafts, &sides, &waits, LENGTH);
         assert_eq!(instructions(&drafts[2]), program);
-        assert_eq!(delays(&drafts, &sides, &waits, LENGTH), BTreeMap::from([(21, Span(21))]));
+        let mut ends = OpenEnds { delays: BTreeMap::new(), unanswered: vec![false; 2] };
+        let_go_on_later(&mut ends, &drafts, &sides, &waits, LENGTH);
+        assert_eq!(ends.delays, BTreeMap::from([(21, Span(21))]));
+        assert_eq!(ends.unanswered, [false, true]);
     }
 }
