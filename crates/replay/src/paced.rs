@@ -8,7 +8,7 @@
 //! |---|---|
 //! | of a program that is not judged | waits as long as in the recording, as for something outside |
 //! | of a paced task after its last sleep: it stops the others | the same |
-//! | of another paced task, judged or a kernel thread | waits for it in the first lap; later as long as recorded |
+//! | of another paced task, or of a kernel thread | waits for it in the first lap; later as long as recorded |
 //!
 //! In the first lap, a turn of an event loop that begins with such a message belongs to the turn before it; in later
 //! laps its message is there from the beginning. Only waits of judged tasks change that seldom wait for paced ones, in
@@ -107,8 +107,12 @@ pub fn let_go_on_later(
 ) {
     let side = |draft: &Draft| Side::of(&participants[draft.recorded.index()]);
     let mut messages = Messages::default();
-    for draft in drafts.iter().filter(|draft| side(draft) != Side::Others && is_paced(draft, length)) {
-        messages.add(&draft.ops);
+    for draft in drafts {
+        match side(draft) {
+            Side::Judged if !is_paced(draft, length) => {}
+            Side::Judged | Side::Kernel => messages.add(&draft.ops),
+            Side::Others => {}
+        }
     }
     let going_on = drafts.iter().filter(|it| side(it) == Side::Judged && messages.seldom_end(&it.ops));
     for op in going_on.flat_map(|draft| &draft.ops).filter(|op| messages.ends(op.instruction())) {
@@ -242,7 +246,7 @@ mod tests {
         assert_eq!(instructions(&drafts[1]), program);
     }
     #[test]
-    fn only_in_the_first_lap_are_paced_tasks_waited_for() {
+    fn only_in_the_first_lap_are_paced_tasks_and_kernel_threads_waited_for() {
         let waits: Vec<Span> = (0..30).map(Span).collect();
         let program = [&server(&[])[..], &server(&[])[..], &server(&[BeginTurn(1), Wait(21), Wait(22), Cut])].concat();
         let mut drafts = [
@@ -256,7 +260,7 @@ mod tests {
         assert_eq!(instructions(&drafts[2]), program);
         let mut ends = OpenEnds { delays: BTreeMap::new(), unanswered: vec![false; 2] };
         let_go_on_later(&mut ends, &drafts, &sides, &waits, LENGTH);
-        assert_eq!(ends.delays, BTreeMap::from([(21, Span(21))]));
+        assert_eq!(ends.delays, BTreeMap::from([(21, Span(21)), (22, Span(22))]));
         assert_eq!(ends.unanswered, [false, true]);
     }
 }
