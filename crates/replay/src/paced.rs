@@ -248,7 +248,8 @@ mod tests {
     #[test]
     fn only_in_the_first_lap_are_paced_tasks_and_kernel_threads_waited_for() {
         let waits: Vec<Span> = (0..30).map(Span).collect();
-        let program = [&server(&[])[..], &server(&[])[..], &server(&[BeginTurn(1), Wait(21), Wait(22), Cut])].concat();
+        let last = [BeginTurn(1), Wait(21), Wait(22), Cut];
+        let program = [server(&[]), server(&[]), server(&[]), server(&last)].concat();
         let mut drafts = [
             draft(0, &[Post(21), Sleep(Span(60)), Cut]),
             draft(1, &[Post(22), Cut]),
