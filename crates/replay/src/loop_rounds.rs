@@ -57,8 +57,8 @@ pub struct LoopRounds {
 impl LoopRounds {
     /// Finds the rounds and turns of programmes. [`Instruction::BeginTurn`] and [`Instruction::Answer`] name answers
     /// before, and rounds and turns after the call. `unanswered` has an entry for each answer, true if it is there from
-    /// the beginning of later laps. Those below `messages` are messages of recorded calls. Answers that start no turn are
-    /// removed.
+    /// the beginning of later laps. Those below `messages` are messages of recorded calls. Answers that start no turn
+    /// are removed.
     #[must_use]
     pub fn arrange(programmes: &mut [Vec<Op>], unanswered: &[bool], messages: u32) -> LoopRounds {
         let mut turn_of = vec![None; unanswered.len()];

@@ -1,8 +1,8 @@
 //! Waits for tasks that another clock paces.
 //!
-//! Clients that are served faster ask more. But a task that sleeps at least half of the time, such as the main thread of
-//! a benchmark until its time is up, is *paced*: it does the same at the same time. So is a program that is not judged.
-//! Their occasional messages must not hold up those who are ahead of them:
+//! Clients that are served faster ask more. But a task that sleeps at least half of the time is *paced*: it does the
+//! same at the same time, such as the main thread of a benchmark until its time is up. So is a program that is not
+//! judged. Their occasional messages must not hold up those who are ahead of them:
 //!
 //! | message | who waits for it |
 //! |---|---|
