@@ -31,6 +31,7 @@ mod marks;
 mod message_turns;
 pub mod messages;
 pub mod open_end;
+mod paced;
 pub mod participants;
 pub mod pinned;
 pub mod player;

@@ -43,7 +43,7 @@ struct Turn {
     begin: u32,
     /// Instruction after it was read; `begin` if it is not divided into reading and answering.
     answers: u32,
-    /// True if nobody gives its answer after the first lap.
+    /// True if its answer is there from the beginning of each later lap: nobody gives it then, or it is not waited for.
     is_unanswered: bool,
 }
 
@@ -56,9 +56,9 @@ pub struct LoopRounds {
 
 impl LoopRounds {
     /// Finds the rounds and turns of programmes. [`Instruction::BeginTurn`] and [`Instruction::Answer`] name answers
-    /// before, and rounds and turns after the call. `unanswered` has an entry for each answer, true if nobody gives it
-    /// after the first lap. Those below `messages` are messages of recorded calls. Answers that start no turn are
-    /// removed.
+    /// before, and rounds and turns after the call. `unanswered` has an entry for each answer, true if it is there from
+    /// the beginning of later laps. Those below `messages` are messages of recorded calls. Answers that start no turn
+    /// are removed.
     #[must_use]
     pub fn arrange(programmes: &mut [Vec<Op>], unanswered: &[bool], messages: u32) -> LoopRounds {
         let mut turn_of = vec![None; unanswered.len()];
@@ -283,7 +283,10 @@ impl RoundState {
     /// loop is in an earlier lap. Visits ready turns that come later in the recorded order, at most one for each peer.
     #[must_use]
     pub fn answer(&self, turn: u32, lap: u32) -> Option<Channel> {
-        let round = self.turns.turns[turn as usize].round;
+        let Turn { round, is_unanswered, .. } = self.turns.turns[turn as usize];
+        if is_unanswered && lap > 0 {
+            return None;
+        }
         let Ready { links, rounds, early } = &mut *self.ready();
         let ReadyRound { turns: list, lap: begun, .. } = &mut rounds[round as usize];
         if lap > *begun {

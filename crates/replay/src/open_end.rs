@@ -7,7 +7,7 @@
 //!
 //! Later laps leave out the first [`START_UP`]th of the recording, in which tasks are started and wait for each other,
 //! because the task that started them does not start them again. In later laps, a wait for an edge posted there lasts
-//! as long as recorded.
+//! as long as recorded; so does one for a task with another clock ([`super::paced`]).
 //!
 //! | in the recording | in the replay |
 //! |---|---|
@@ -24,9 +24,9 @@ use std::collections::BTreeMap;
 /// Edges and answers that are missing in laps after the first.
 #[derive(Clone, Debug, Default)]
 pub struct OpenEnds {
-    /// Edges that nobody posts in later laps, and the length of the recorded waits for them.
+    /// Edges that nobody posts or waits for in later laps, and the length of the recorded waits for them.
     pub delays: BTreeMap<u32, Span>,
-    /// Answers that nobody gives in later laps, by their number.
+    /// Answers that nobody gives or waits for in later laps, by their number.
     pub unanswered: Vec<bool>,
 }
 

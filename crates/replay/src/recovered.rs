@@ -6,6 +6,7 @@ use super::draft::Draft;
 use super::handoffs::{Holder, Holders};
 use super::loop_rounds::LoopRounds;
 use super::open_end::{GoesOn, going_on, open_ends};
+use super::paced::let_go_on_later;
 use super::participants::Participant;
 use super::pools::Pools;
 use super::program::{Instruction, Op};
@@ -148,7 +149,8 @@ impl Found {
     pub fn finish(self, participants: &[Participant]) -> Recovered {
         let Found { drafts, waits, is_over, length, pools, taken, .. } = self;
         let going_on = if is_over { vec![GoesOn::Never; drafts.len()] } else { going_on(&drafts, length) };
-        let ends = open_ends(&drafts, &going_on, &waits, self.answers);
+        let mut ends = open_ends(&drafts, &going_on, &waits, self.answers);
+        let_go_on_later(&mut ends, &drafts, participants, &waits, length);
         let mut place = vec![None; participants.len()];
         for (index, draft) in drafts.iter().enumerate() {
             place[draft.recorded.index()] = Some(index as u32);

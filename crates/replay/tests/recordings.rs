@@ -1,6 +1,9 @@
 //! The shipped recordings, recovered and replayed.
 
-use goodness_core::{Class, Event, Observer, Off, Registered, Seed, TaskId, Time, Tunables, WorkloadSource};
+use goodness_core::{
+    Behaviour, Class, Event, Observer, Off, Registered, Seed, Span, Step, StepContext, TaskId, Time, Tunables,
+    WorkloadSource,
+};
 use goodness_policies::eevdf::Eevdf;
 use goodness_replay::program::Instruction;
 use goodness_replay::{History, Replay, ReplayOptions, machine_of, recover};
@@ -135,4 +138,63 @@ fn kernel_threads_have_no_address_space_and_members_of_the_command_are_judged() 
     assert!(by_name("migration").iter().all(|c| c.task.class == Class::Fifo && c.task.rt_priority == 99));
     let programs: std::collections::BTreeSet<u32> = by_name("apache2").iter().map(|c| c.program).collect();
     assert_eq!(programs.len(), 1, "one program, however many processes");
+}
+
+/// A behaviour whose computation takes half of its time.
+struct TwiceAsFast(Box<dyn Behaviour>);
+
+impl Behaviour for TwiceAsFast {
+    fn next(&mut self, cx: &mut StepContext) -> Step {
+        match self.0.next(cx) {
+            Step::Compute(span) if span != Span::MAX => Step::Compute(Span(span.0 / 2)),
+            step => step,
+        }
+    }
+}
+
+struct Requests(u64);
+
+impl Observer for Requests {
+    fn observe(&mut self, _: Time, event: &Event) {
+        self.0 += u64::from(matches!(event, Event::Served { .. }));
+    }
+}
+
+/// Requests served in the replay of a recording, with the behaviours that `of_task` makes of those of judged tasks.
+fn requests(name: &str, of_task: fn(Box<dyn Behaviour>) -> Box<dyn Behaviour>) -> u64 {
+    let recording = shipped(name);
+    let history = History::of(&recording);
+    let recovered = recover(&history, ReplayOptions::default());
+    let machine = machine_of(&recording, &history, recovered.grid).expect("a machine").machine;
+    let mut work = Replay::new(name, recovered).build(Seed(1), 0);
+    let faster = work.tasks.into_iter().map(|mut task| {
+        if task.judged {
+            task.behaviour = of_task(task.behaviour);
+        }
+        task
+    });
+    work.tasks = faster.collect();
+    let mut settings = <Eevdf as Registered>::Settings::default();
+    settings.set("kernel", "6.18.33").expect("a profile");
+    let mut requests = Requests(0);
+    goodness_sim::simulate::<Eevdf>(&machine, settings, work, &mut requests, goodness_sim::Options::default())
+        .expect("the replay is sound");
+    requests.0
+}
+
+#[test]
+fn clients_that_are_served_faster_ask_more() {
+    // On one CPU, which client and server keep busy, half of their CPU time means twice the requests.
+    let closed_loops = [
+        "apache-ab-c4-1cpu",
+        "apache-ab-c32-1cpu",
+        "reported/nginx-wrk-t4c4-1cpu",
+        "reported/postgres-select-8-1cpu",
+        "reported/postgres-tpcb-8-1cpu",
+    ];
+    for name in closed_loops {
+        let recorded = requests(name, |behaviour| behaviour);
+        let faster = requests(name, |behaviour| Box::new(TwiceAsFast(behaviour)));
+        assert!(faster * 10 >= recorded * 18, "{name}: {recorded} requests, {faster} at twice the speed");
+    }
 }

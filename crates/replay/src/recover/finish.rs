@@ -4,6 +4,7 @@ use super::{Arrivals, Ends, Others, Recovery};
 use crate::clock::TickGrid;
 use crate::draft::Draft;
 use crate::message_turns::by_turn;
+use crate::paced::let_go_on;
 use crate::participants::Participant;
 use crate::program::{Instruction, Op};
 use crate::read_together::divide_turns;
@@ -34,11 +35,11 @@ impl Recovery<'_> {
         self.let_clock_stop(&stopped);
         self.keep_free_locks();
         let kept = self.history.participants.iter().map(|c| self.others == Others::Compete || c.judged);
-        let draft = |((index, recovery), kept): ((usize, TaskRecovery), bool)| {
-            let start = recovery.start.filter(|_| kept)?;
-            Some(Draft { recorded: TaskId(index as u32), start, cpu: recovery.cpu, ops: recovery.ops })
-        };
-        let mut drafts: Vec<Draft> = self.recoveries.into_iter().enumerate().zip(kept).filter_map(draft).collect();
+        let drafts = self.recoveries.into_iter().zip(0..).zip(kept);
+        let mut drafts: Vec<Draft> = drafts.filter_map(|((it, task), kept)| draft(TaskId(task), it, kept)).collect();
+        if !is_over {
+            let_go_on(&mut drafts, &self.history.participants, &self.waits, self.history.length());
+        }
         for draft in drafts.iter_mut().filter(|_| !self.turns.is_empty()) {
             draft.ops = by_turn(&draft.ops);
         }
@@ -166,4 +167,10 @@ impl Recovery<'_> {
             self.push(who, rest, self.history.end);
         }
     }
+}
+
+/// The draft of a task that is kept, if it was seen.
+fn draft(recorded: TaskId, recovery: TaskRecovery, is_kept: bool) -> Option<Draft> {
+    let start = recovery.start.filter(|_| is_kept)?;
+    Some(Draft { recorded, start, cpu: recovery.cpu, ops: recovery.ops })
 }
