@@ -156,7 +156,8 @@ fn words(change: &Change, task: &Named, cpus: u32) -> Option<(String, String)> {
         Change::Nice(new) => (format!("renice -n {} -p", new.get()), format!("renice -n {} -p", task.nice?)),
         Change::Class(class, priority) => {
             let former = if task.class.is_realtime() { 99_u32.saturating_sub(task.priority) } else { 0 };
-            (of_class(*class, u32::from(*priority))?, of_class(task.class, former)?)
+            let priority = if class.is_realtime() { u32::from(*priority) } else { 0 };
+            (of_class(*class, priority)?, of_class(task.class, former)?)
         }
         Change::Slice(slice) => {
             let class = option(task.class).filter(|_| !task.class.is_realtime())?;

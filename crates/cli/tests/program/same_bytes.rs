@@ -1,5 +1,5 @@
-//! The same call gives the same bytes, whatever the time zone, the language and the number of threads; and more runs need
-//! hardly more memory.
+//! The same call gives the same bytes, whatever the time zone, the language and the number of threads; and more runs
+//! need hardly more memory.
 
 use crate::common::{command, folder, text};
 use serde_json::Value;
@@ -39,8 +39,8 @@ fn read(here: &Path, name: &str, into: &mut BTreeMap<String, Vec<u8>>) {
     }
 }
 
-const WORK: &str = "horizon = \"100ms\"\n[machine]\ncpus = 1\n\
-    [[task]]\nname = \"a\"\ncount = 3\nloop = [{ run = \"20ms\" }, { sleep = \"1ms\" }]\n";
+const WORK: &str = "duration = \"100ms\"\n[machine]\ncpus = 1\n\
+    [[task]]\nname = \"a\"\ncount = 3\nprogram = [{ compute = \"20ms\" }, { sleep = \"1ms\" }]\n";
 
 const SWEEP: &str = "metric = \"wakeup_latency_p99\"\nruns = 1\ninputs = [\"mixed:duration=20ms,hogs={hogs}\"]\n\
     arms = [\"rr\", \"cfs\"]\n[space]\nhogs = [1, 2]\n";

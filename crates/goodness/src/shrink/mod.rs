@@ -44,8 +44,8 @@ pub struct Shrunk {
 }
 
 /// Shrinks the experiment `text`, which errors call `file`, step by step: fewer tasks, steps, attributes and CPUs, and
-/// shorter times, as long as it shows `symptom` under `arms` with `seed`. No single further step leaves the symptom, unless `watch`
-/// cancels: then the result is the smallest work that was found until then.
+/// shorter times, as long as it shows `symptom` under `arms` with `seed`. No single further step leaves the symptom,
+/// unless `watch` cancels: then the result is the smallest work that was found until then.
 ///
 /// # Errors
 /// A file that cannot be read, or work that does not show the symptom.

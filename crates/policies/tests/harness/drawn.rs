@@ -4,8 +4,8 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::ops::Range;
 
-/// Seeds of the draws: `few` from another one on in each run, unless `FIRST` and `DRAWS` name the first and their number.
-/// They are printed.
+/// Seeds of the draws: `few` from another one on in each run, unless `FIRST` and `DRAWS` name the first and their
+/// number. They are printed.
 pub fn seeds(few: u64) -> Range<u64> {
     let asked = |name: &str| {
         let text = std::env::var(name).ok()?;

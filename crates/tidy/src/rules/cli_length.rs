@@ -27,7 +27,7 @@ mod tests {
 
     #[test]
     fn the_lines_of_all_files_of_the_command_line_are_added_up() {
-        let (half, one) = ("x();\n".repeat(2_050), "x();\n");
+        let (half, one) = ("x();\n".repeat(2_100), "x();\n");
         let (a, b, c) = ("crates/cli/src/a.rs", "crates/cli/src/a/b.rs", "crates/goodness/src/c.rs");
         let count = |files: &[(&str, &str)]| check(&Tree::of(files)).len();
         assert_eq!(count(&[(a, &half), (b, &half), (c, one)]), 0);
