@@ -145,7 +145,7 @@ fn objection(seed: u64, fault: Option<Fault>) -> Option<String> {
 
 #[test]
 fn the_most_urgent_tasks_run_in_drawn_runs() {
-    let seeds = harness::seeds(FEW);
+    let seeds = harness::drawn::seeds(FEW);
     let found: Vec<String> = seeds.clone().filter_map(|seed| objection(seed, None)).collect();
     println!("{} runs with a violation", found.len());
     assert!(found.is_empty(), "{} runs of {seeds:?}, such as {}", found.len(), found[0]);

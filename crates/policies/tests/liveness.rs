@@ -253,7 +253,7 @@ fn needed(promise: &Promise, policy: &str, seeds: &Range<u64>) -> (f64, String) 
 
 #[test]
 fn nobody_overtakes_a_waiting_task_by_more_than_the_rules_allow() {
-    let seeds = seeds(FEW);
+    let seeds = drawn::seeds(FEW);
     let mut broken = Vec::new();
     for promise in &PROMISES {
         let (part, told) = needed(promise, promise.policy, &seeds);
@@ -317,7 +317,7 @@ fn idled(policy: &str, seeds: &Range<u64>) -> (f64, String) {
 
 #[test]
 fn no_cpu_idles_beside_a_waiting_task_longer_than_the_rules_allow() {
-    let seeds = seeds(FEW);
+    let seeds = drawn::seeds(FEW);
     let mut broken = Vec::new();
     for about in goodness_policies::ALL.iter().filter(|it| !WITHOUT.contains(&it.name)) {
         let (excess, told) = idled(about.name, &seeds);

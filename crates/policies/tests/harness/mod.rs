@@ -1,9 +1,8 @@
 //! Small runs as (who, when) lists, shared by the tests of single policies.
 #![allow(dead_code)]
 
-mod drawn;
+pub mod drawn;
 
-pub use drawn::seeds;
 use goodness_core::*;
 use goodness_sim::{Options, Outcome, simulate_with};
 use std::collections::{BTreeMap, VecDeque};
