@@ -7,7 +7,7 @@
 //!
 //! Later laps leave out the first [`START_UP`]th of the recording, in which tasks are started and wait for each other,
 //! because the task that started them does not start them again. In later laps, a wait for an edge posted there lasts
-//! as long as recorded; so does one for a task with another clock ([`super::paced`]).
+//! as long as recorded; so does one for a task with another clock (`paced`).
 //!
 //! | in the recording | in the replay |
 //! |---|---|
