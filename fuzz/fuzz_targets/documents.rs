@@ -1,4 +1,4 @@
-//! What pages are made of, as a simulation of a few milliseconds finds it, with every part that a page can have.
+//! Documents for pages, from a simulation of a few milliseconds, with every part that a page can have.
 
 use goodness::why::{Explained, Question, why_simulated};
 use goodness::{Again, Circumstances, Contender, ElevatorSpec, Plan, PolicySpec, Report, Timelines, Work, unwatched};

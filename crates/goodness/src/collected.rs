@@ -19,7 +19,7 @@ pub(crate) struct Collected {
     by_task: bool,
 }
 
-/// What is kept of one run.
+/// The part of one run that is kept.
 struct Kept {
     values: Vec<Option<f64>>,
     samples: Vec<u64>,

@@ -46,7 +46,7 @@ pub(crate) fn free() -> Option<u64> {
     Some(machine.min(left(of_container).unwrap_or(u64::MAX)))
 }
 
-/// What the container has left of its limit, by its files. Its cached files that nobody used of late can be had, too.
+/// Rest of the container's limit, by its files. Its cached files that nobody used of late can be had, too.
 fn left(file: impl Fn(&str) -> Option<String>) -> Option<u64> {
     let number = |name| file(name)?.trim().parse::<u64>().ok();
     let stat = file("memory.stat").unwrap_or_default();

@@ -94,7 +94,7 @@ pub(crate) fn sentence<'a>(contenders: impl Iterator<Item = &'a Contender>, cpus
     })
 }
 
-/// What the first screen says of it: the error in `metric` alone.
+/// The sentence of the first screen: the error in `metric` alone.
 pub(crate) fn in_short<'a>(
     contenders: impl Iterator<Item = &'a Contender> + Clone,
     cpus: u32,

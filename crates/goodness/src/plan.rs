@@ -159,7 +159,7 @@ impl<'a> Plan<'a> {
         Ok(Runs { stopped, ..Runs::new(arms, fidelity, self.source, self.machine, drawn, self.recorded) })
     }
 
-    /// What a plan lacks that was stopped after so many runs of each contender.
+    /// The sentence on a plan that was stopped after so many runs of each contender.
     fn missing(&self, arms: &[Arm], runs: u32) -> String {
         let first = &arms[0].first.outcome;
         match first.reason {

@@ -246,7 +246,7 @@ impl Runs {
         sentence(self.contenders(), self.cpus).into_iter().chain(of_kernel).collect()
     }
 
-    /// What is said of a simulation as such: what its arms do not heed, and the model's error.
+    /// Notes on a simulation as such: features that its arms do not heed, and the model's error.
     pub(crate) fn simulation_notes(&self) -> Vec<String> {
         self.arms.iter().flat_map(unheeded).chain(self.model_error_notes()).collect()
     }

@@ -148,7 +148,7 @@ fn one_run_that_is_stopped_has_what_was_measured_so_far() {
     assert!(part.stopped().is_some_and(|it| it.starts_with("stopped after 20")), "{:?}", part.stopped());
     let end = part.arms[0].first.outcome.end;
     assert!((Time(20_000_000_000)..Time(21_000_000_000)).contains(&end), "{end:?}");
-    // What was measured is of that time: another run that ends then measures the same.
+    // The measurements are of that time: another run that ends then measures the same.
     let short = self::work(&format!("mixed:duration={}ns", end.ns()));
     let short = Plan { runs: 1, ..Plan::of(&short, contenders(&["rr"])) }.run(&unwatched).unwrap();
     for metric in ["wakeup_latency_p50", "context_switches"] {

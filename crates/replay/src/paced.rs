@@ -126,7 +126,7 @@ pub fn let_go_on_later(
     }
 }
 
-/// What a task does after it has slept for the last time for reasons outside the recording.
+/// The operations of a task after its last sleep for reasons outside the recording.
 fn after_last_sleep(ops: &[Op]) -> &[Op] {
     let last = ops.iter().rposition(|op| matches!(op.instruction(), Instruction::Sleep(_)));
     &ops[last.map_or(0, |last| last + 1)..]

@@ -109,7 +109,7 @@ fn leaving_out_what_carries_no_verdict_changes_no_verdict() {
     }
 }
 
-/// What misses 10 %, or the rounds' own spread where that is wider.
+/// Numbers that miss 10 %, or the rounds' own spread where that is wider.
 const MISSED: [(&str, &str, &str); 3] = [
     ("guest", "p99 of the reads at depth 1", "kyber"),
     ("loop", "p99 of the reads at depth 1", "mq-deadline"),

@@ -12,7 +12,7 @@ const HERE: [(&str, &str); 3] = [("TZ", "UTC"), ("LC_ALL", "C"), ("RAYON_NUM_THR
 const ELSEWHERE: [(&str, &str); 3] =
     [("TZ", "Pacific/Kiritimati"), ("LC_ALL", "de_DE.UTF-8"), ("RAYON_NUM_THREADS", "1")];
 
-/// What a call in a folder of its own prints, and the files `a.*` that it writes, by name; a folder's files, too.
+/// Output of a call in a folder of its own, and the files `a.*` that it writes, by name; a folder's files, too.
 fn outputs(words: &[&str], surroundings: [(&str, &str); 3]) -> BTreeMap<String, Vec<u8>> {
     let here = folder();
     std::fs::write(here.path().join("s.toml"), SWEEP).expect("a file");

@@ -59,7 +59,7 @@ pub(super) fn answer(run: Explained, question: &Question, found: &Found, told: T
     Ok(why)
 }
 
-/// What the policy of a run does not heed, and, of work that is not a recording, the model's error on several CPUs.
+/// Features that the policy of a run does not heed, and, unless it is a replay, the model's error on several CPUs.
 fn notes(run: &Explained, ready: &Ready, of: Of) -> Vec<String> {
     let metric = match of {
         Of::Wakeups | Of::Waits | Of::All => "wakeup_latency_p99",

@@ -4,7 +4,7 @@ use goodness::space::Range;
 use goodness_core::{Rng, Seed, Tunable};
 use std::fmt::Write as _;
 
-/// Where choices come from: random numbers, or the bytes of a fuzzer.
+/// Source of choices: random numbers, or the bytes of a fuzzer.
 pub trait Source {
     /// A choice from `0..bound`; `bound` is at least 1.
     fn below(&mut self, bound: u64) -> u64;

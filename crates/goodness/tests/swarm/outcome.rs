@@ -17,7 +17,7 @@ pub enum Outcome {
     Refused(String),
     /// It took too many events.
     Long,
-    /// What is wrong.
+    /// The mistake.
     Broken(String),
 }
 
