@@ -25,7 +25,7 @@ pub struct RunResult {
     pub groups: Groups,
     /// Remarks of the work.
     pub remarks: Remarked,
-    /// Features that policy and elevator do not heed: groups, reservations, weights of groups, throttling of write-back.
+    /// Features that policy and elevator ignore: groups, reservations, weights of groups, throttling of write-back.
     pub unheeded: Vec<String>,
 }
 
