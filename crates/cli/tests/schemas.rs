@@ -185,7 +185,8 @@ fn tables() -> Vec<(&'static str, &'static str, &'static [Column])> {
     let sweep = sweep.flatten().next().expect("a header in any case").columns();
     let study = goodness_study::table(&[]).columns();
     vec![
-        ("goodness.runs/1", "compare, run, race, elevate; Python: `runs`", long::RUNS),
+        ("goodness.predicted-runs/1", "compare, run; Python: `runs`", long::PREDICTED_RUNS),
+        ("goodness.runs/1", "race, elevate", long::RUNS),
         ("goodness.task-runs/1", "play, conform, live", long::TASK_RUNS),
         ("goodness.sweep-runs/1", "sweep, and its shards", sweep),
         (

@@ -43,12 +43,14 @@ mod compared_kernels;
 #[cfg(feature = "live")]
 pub mod conform;
 mod contender;
+mod device_error;
 pub mod diff;
 mod edit;
 mod fidelity;
 mod kernel;
 mod memory;
 mod model_error;
+mod no_effect;
 mod open;
 mod own;
 mod parallel;

@@ -4,6 +4,7 @@ use crate::again::Again;
 use crate::block_fidelity;
 use crate::collected::Collected;
 use crate::contender::Contender;
+use crate::device_error::FittedDisk;
 use crate::edit;
 use crate::fidelity::{VERIFYING, fidelity, middle};
 use crate::memory;
@@ -312,7 +313,7 @@ impl<'a> Plan<'a> {
         let remarks = work.remarks.take();
         let mut unheeded = lacks(job.contender.policy.entry(), &work);
         unheeded.extend(storage::unheeded(&work, job.contender.elevator.as_ref()));
-        let groups = work.groups.clone();
+        let (groups, fitted) = (work.groups.clone(), FittedDisk::all(&work.storage));
         let end = last(&work);
         let began = self.timing.then(Instant::now);
         let recorder = (job.index.is_some() && job.replication == self.first && self.timelines.slices > 0)
@@ -352,6 +353,7 @@ impl<'a> Plan<'a> {
             groups,
             remarks: remarks.map(|remarks| remarks()).unwrap_or_default(),
             unheeded,
+            fitted,
             outcome: run.outcome,
             wall_ns: began.map(|began| began.elapsed().as_nanos() as u64),
         })

@@ -2,6 +2,7 @@
 
 use crate::change_error::error_of;
 use crate::contender::Contender;
+use crate::device_error::FittedDisk;
 use crate::model_error::model_error;
 use goodness_report::model::{Fidelity, FidelityMetric};
 
@@ -16,13 +17,22 @@ pub(crate) struct Basis<'a> {
     pub machine: u32,
     /// CPUs that the judged tasks may use.
     pub cpus: u32,
+    /// Disks whose devices were fitted to real ones.
+    pub disks: &'a [FittedDisk],
 }
 
 impl Basis<'_> {
     /// By how much `metric`, predicted to be `ratio` times as large under `arm` as under `reference`, may be off, as a
     /// factor less 1: by the error of the replay, or by that of such a change where it is larger; of work that is not a
-    /// recording by the model's under `arm`. `None` if none was measured.
-    pub fn error(&self, [reference, arm]: [&Contender; 2], metric: &str, ratio: Option<f64>) -> Option<f64> {
+    /// recording by the model's under `arm`; by that of a fitted device if it is the largest. `None` if none was
+    /// measured.
+    pub fn error(&self, contenders: [&Contender; 2], metric: &str, ratio: Option<f64>) -> Option<f64> {
+        let of_disks = self.disks.iter().filter_map(|disk| disk.error(metric));
+        of_disks.chain(self.of_schedulers(contenders, metric, ratio)).max_by(f64::total_cmp)
+    }
+
+    /// The same without the error of devices.
+    fn of_schedulers(&self, [reference, arm]: [&Contender; 2], metric: &str, ratio: Option<f64>) -> Option<f64> {
         if !self.is_recording {
             return model_error(arm, self.cpus, metric);
         }

@@ -284,6 +284,7 @@ fn as_arm(name: &str, recorded: Option<Recorded>) -> Result<Arm, Refusal> {
             groups: Groups::default(),
             remarks: Remarked::default(),
             unheeded: Vec::new(),
+            fitted: Vec::new(),
         },
     })
 }

@@ -5,6 +5,7 @@ use crate::apply;
 use crate::change_error::{is_of_elevators, is_unresolved};
 use crate::compared_kernels::not_compared;
 use crate::contender::Contender;
+use crate::device_error::FittedDisk;
 use crate::model_error::{in_short, sentence};
 use crate::prediction_error::Basis;
 use crate::run::RunResult;
@@ -50,14 +51,16 @@ impl Runs {
         details.warnings.extend(self.free_elevators.clone());
         details.warnings.extend(self.arms.iter().filter_map(|arm| arm.overdue.clone()));
         details.warnings.extend(self.arms.iter().flat_map(unheeded));
+        details.warnings.extend(self.fitted().iter().filter(|it| it.doubt().is_none()).map(FittedDisk::sentence));
         details.warnings.extend(freed(&self.arms));
+        details.warnings.extend(self.without_effect());
         details.workload_notes.extend(remarks(&self.arms));
         details.workload_notes.extend(self.model_error_notes());
         let comparisons = self.compare_all();
-        details.has_arms = self.arms.iter().any(|arm| arm.label.is_some() || !arm.contender.edits.is_empty());
+        details.has_arms = self.has_arms();
         let policies = self.arms.iter().enumerate().map(|(index, arm)| PolicyReport {
             name: arm.contender.name(),
-            label: if details.has_arms { arm.label_beside(&self.arms[0]) } else { arm.label() },
+            label: self.name(arm),
             settings: settings(arm),
             is_reference: index == 0,
             metrics: self.metrics(index, &comparisons),
@@ -85,7 +88,8 @@ impl Runs {
         report.details.warnings.extend(self.without_cgroup(&report));
         let in_short = report.ranked_by().and_then(|metric| in_short(self.contenders(), self.cpus, metric));
         report.details.warnings.extend(in_short);
-        report.trust = Trust::of(report.fidelity.as_ref(), report.ranked_by(), doubts(&self.arms));
+        let doubts = doubts(&self.arms).into_iter().chain(self.fitted().iter().filter_map(FittedDisk::doubt)).collect();
+        report.trust = Trust::of(report.fidelity.as_ref(), report.ranked_by(), doubts);
         report.runs = self.every_run(&report);
         report.details.effects = report.ranked_by().and_then(|metric| effects(&self.arms, metric));
         report
@@ -248,7 +252,8 @@ impl Runs {
 
     /// Notes on a simulation as such: features that its arms do not heed, and the model's error.
     pub(crate) fn simulation_notes(&self) -> Vec<String> {
-        self.arms.iter().flat_map(unheeded).chain(self.model_error_notes()).collect()
+        let of_disks = self.fitted().iter().map(FittedDisk::sentence);
+        self.arms.iter().flat_map(unheeded).chain(self.model_error_notes()).chain(of_disks).collect()
     }
 
     /// The contenders of simulated work; none of a recording, whose errors are those of its replay.
@@ -269,7 +274,13 @@ impl Runs {
             is_recording: self.sampling != Sampling::Runs,
             machine: self.machine.cpus,
             cpus: self.cpus,
+            disks: self.fitted(),
         }
+    }
+
+    /// Disks of the first arm whose devices were fitted to real ones.
+    fn fitted(&self) -> &[FittedDisk] {
+        self.arms.first().map_or(&[], |arm| &arm.first.fitted)
     }
 
     /// By how much `metric` may be off under `arm`: [`Basis::error`].
@@ -305,6 +316,7 @@ impl Runs {
             // Only metrics measured on both sides were compared.
             let is_measured = |arm: &Arm| arm.values(metric.name).iter().any(Option::is_some);
             let compared = compared.iter().filter(|_| is_measured(arm) && is_measured(first));
+            let error = summary.as_ref().and_then(|_| self.error(arm, metric));
             MetricSummary {
                 name: metric.name.into(),
                 unit: unit_of(metric).into(),
@@ -312,6 +324,7 @@ impl Runs {
                 value: summary.as_ref().map(|s| s.mean),
                 ci95: summary.and_then(|it| self.interval(arm, metric, &it)).map(ends),
                 samples: *samples,
+                error_factor: error.map(|error| 1.0 + error),
                 vs_reference: index.checked_sub(1).and_then(|other| compared.clone().nth(other)).map(versus),
             }
         })

@@ -1,5 +1,6 @@
 //! One replication in full.
 
+use crate::device_error::FittedDisk;
 use goodness_core::{Class, CpuSet, Groups, Remarked, Task};
 use goodness_observe::{ByFifth, Checked, Measured};
 use goodness_report::Timeline;
@@ -27,6 +28,8 @@ pub struct RunResult {
     pub remarks: Remarked,
     /// Features that policy and elevator ignore: groups, reservations, weights of groups, throttling of write-back.
     pub unheeded: Vec<String>,
+    /// Disks whose devices were fitted to real ones.
+    pub fitted: Vec<FittedDisk>,
 }
 
 /// Name and number of a task, for display.

@@ -132,6 +132,16 @@ impl Runs {
         Runs { arms, fidelity, machine, cpus, seed, first, runs, stopped: None, free_elevators, remark, sampling }
     }
 
+    /// True if the arms are more than policies: changes, or recordings.
+    pub(crate) fn has_arms(&self) -> bool {
+        self.arms.iter().any(|arm| arm.label.is_some() || !arm.contender.edits.is_empty())
+    }
+
+    /// The name of `arm` in the report.
+    pub(crate) fn name(&self, arm: &Arm) -> String {
+        if self.has_arms() { arm.label_beside(&self.arms[0]) } else { arm.label() }
+    }
+
     /// A sentence on what is missing, if the runs were stopped before all were made ([`crate::Plan::run_as_far`]).
     #[must_use]
     pub fn stopped(&self) -> Option<&str> {

@@ -283,3 +283,30 @@ fn the_models_error_is_carried_on_several_cpus_and_by_measured_policies_alone() 
         assert!(width < stated("eevdf").powi(2) && !is_said, "{names:?} on {cpus}: {width}");
     }
 }
+
+/// Warnings about arms that change less than their names say. The recorded tasks were confined to one of two CPUs.
+#[test]
+fn an_arm_that_changes_nothing_or_adds_cpus_that_nobody_may_use_is_named() {
+    let work = work("apache-ab-c4-1cpu");
+    let warned = |arms: &[&str]| -> Vec<String> {
+        let typed: Vec<String> = arms.iter().map(ToString::to_string).collect();
+        let arms = Contender::arms(&typed, &work.standard_policy().unwrap()).unwrap_or_else(|it| panic!("{it}"));
+        let runs = Plan { runs: 1, ..Plan::of(&work, arms) }.run(&unwatched).unwrap();
+        let about = Circumstances {
+            input: work.about.clone(),
+            details: work.details.clone(),
+            commit: None,
+            again: &|_: &goodness::Again| String::new(),
+        };
+        runs.report(about).details.warnings
+    };
+    let is_about = |it: &&String| it.contains("as recorded; to let") || it.contains("change");
+    let said = warned(&["cpus=4", "ab.nice=0"]);
+    let said: Vec<&String> = said.iter().filter(is_about).collect();
+    let [confined, equal] = said[..] else { panic!("{said:?}") };
+    assert!(confined.starts_with("cpus=4: the judged tasks use 1 of the 4 CPUs"), "{confined}");
+    assert!(confined.ends_with("--arm 'cpus=4 *.affinity=0-3'."), "{confined}");
+    assert!(equal.starts_with("ab.nice=0 changes nothing here"), "{equal}");
+    let said = warned(&["cpus=4 *.affinity=0-3", "ab.nice=5", "rr"]);
+    assert_eq!(said.iter().filter(is_about).count(), 0, "{said:?}");
+}

@@ -52,6 +52,7 @@ mod tests {
             value: Some(1.5e6),
             ci95: Some([1.4e6, 1.6e6]),
             samples: 1000,
+            error_factor: Some(1.2),
             vs_reference: Some(VsReference { ratio: Some(0.8), ci95: None, verdict: Verdict::Better }),
         };
         let unmeasured = MetricSummary { name: "io_latency_p99".into(), unit: "ns".into(), ..Default::default() };

@@ -280,6 +280,10 @@ pub struct MetricSummary {
     pub ci95: Option<[f64; 2]>,
     /// Observations behind the value, over all replications.
     pub samples: u64,
+    /// Measured error of the prediction: of the replay, of such a change, or of the model on several CPUs. A kernel's
+    /// value is within this factor, in either direction, in 95 % of cases. `None` where it was not measured.
+    #[serde(default)]
+    pub error_factor: Option<f64>,
     /// Comparison with the reference; `None` for the reference itself or without one.
     pub vs_reference: Option<VsReference>,
 }

@@ -11,13 +11,13 @@ use crate::model::{Better, Fidelity, MetricSummary, PolicyReport, Report};
 use crate::timeline::Timeline;
 use goodness_core::Off;
 use goodness_table::Kind::{Float, Signed, Text, Whole};
-use goodness_table::long::{self, ARM, METRIC, OneRun, UNIT};
+use goodness_table::long::{self, ARM, ERROR_FACTOR, METRIC, OneRun, UNIT};
 use goodness_table::{Cell, Column, Table, column};
 
 /// Every value of every run of a report.
 #[must_use]
 pub fn runs(report: &Report) -> Table {
-    let mut table = long::runs();
+    let mut table = long::predicted_runs();
     report.runs.iter().for_each(|runs| push_runs(&mut table, report, runs));
     table
 }
@@ -25,7 +25,7 @@ pub fn runs(report: &Report) -> Table {
 /// The rows of [`runs`] in parts, which take less memory than all at once.
 pub fn runs_in_parts(report: &Report) -> impl Iterator<Item = Table> {
     report.runs.iter().map(|runs| {
-        let mut table = long::runs();
+        let mut table = long::predicted_runs();
         push_runs(&mut table, report, runs);
         table
     })
@@ -36,7 +36,9 @@ fn push_runs(table: &mut Table, report: &Report, runs: &PolicyRuns) {
     let policy = &report.policies[policy];
     let settings = settings(policy);
     for of_metric in &runs.values {
-        let unit = policy.metric(&of_metric.name).map_or("", |metric| metric.unit.as_str());
+        let metric = policy.metric(&of_metric.name);
+        let named = (of_metric.name.as_str(), metric.map_or("", |metric| metric.unit.as_str()));
+        let error = metric.and_then(|metric| metric.error_factor);
         for (run, value) in (u64::from(runs.first)..).zip(&of_metric.values) {
             let run = OneRun {
                 input: Some(&runs.input),
@@ -46,7 +48,7 @@ fn push_runs(table: &mut Table, report: &Report, runs: &PolicyRuns) {
                 seed: Some(report.seed),
                 run: Some(run),
             };
-            run.push(table, &of_metric.name, unit, *value);
+            run.push_predicted(table, named, *value, error);
         }
     }
 }
@@ -67,6 +69,7 @@ pub const METRICS: &[Column] = &[
     column("low", Float, "Lower end of the value's 95 % interval."),
     column("high", Float, "Upper end of the value's 95 % interval."),
     column("samples", Whole, "Observations behind the value."),
+    ERROR_FACTOR,
     column("ratio", Float, "Value over the reference's, paired by run; missing for the reference."),
     column("ratio_low", Float, "Lower end of the ratio's 95 % interval."),
     column("ratio_high", Float, "Upper end of the ratio's 95 % interval."),
@@ -112,6 +115,7 @@ fn push_metric(table: &mut Table, label: &str, it: &MetricSummary) {
         it.ci95.map(|it| it[0]).into(),
         it.ci95.map(|it| it[1]).into(),
         Cell::Whole(it.samples),
+        it.error_factor.into(),
         versus.and_then(|it| it.ratio).into(),
         ratio.map(|it| it[0]).into(),
         ratio.map(|it| it[1]).into(),
@@ -255,12 +259,13 @@ mod tests {
     use goodness_table::{Format, csv};
 
     fn report() -> Report {
-        let metric = |value, verdict| MetricSummary {
+        let metric = |value, verdict: Option<VsReference>| MetricSummary {
             name: "wakeup_latency_p99".into(),
             unit: "ns".into(),
             value: Some(value),
             ci95: Some([value - 1.0, value + 1.0]),
             samples: 20,
+            error_factor: verdict.is_some().then_some(1.5),
             vs_reference: verdict,
             ..MetricSummary::default()
         };
@@ -291,9 +296,9 @@ mod tests {
     fn each_run_has_a_row_for_each_metric_that_was_measured() {
         let text = csv::render(&runs(&report()));
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[0], "input,arm,settings,machine,seed,run,metric,unit,value");
-        assert_eq!(lines[1], "mixed,rr,timeslice=10ms,,7,3,wakeup_latency_p99,ns,6");
-        assert_eq!(lines[2], "mixed,rr,timeslice=10ms,,7,4,wakeup_latency_p99,ns,");
+        assert_eq!(lines[0], "input,arm,settings,machine,seed,run,metric,unit,value,error_factor");
+        assert_eq!(lines[1], "mixed,rr,timeslice=10ms,,7,3,wakeup_latency_p99,ns,6,1.5");
+        assert_eq!(lines[2], "mixed,rr,timeslice=10ms,,7,4,wakeup_latency_p99,ns,,1.5");
         assert_eq!(lines.len(), 1 + 4);
         let mut parts = Vec::new();
         Format::Csv.write(&mut runs_in_parts(&report()), &mut parts).unwrap();
@@ -313,8 +318,8 @@ mod tests {
         let text = csv::render(&ranking(&report()));
         let lines: Vec<&str> = text.lines().skip(1).collect();
         let expected = [
-            "o1,wakeup_latency_p99,ns,lower,4,3,5,20,,,,",
-            "rr,wakeup_latency_p99,ns,lower,6,5,7,20,1.5,1.25,1.75,worse",
+            "o1,wakeup_latency_p99,ns,lower,4,3,5,20,,,,,",
+            "rr,wakeup_latency_p99,ns,lower,6,5,7,20,1.5,1.5,1.25,1.75,worse",
         ];
         assert_eq!(lines, expected);
         assert_eq!(metrics(&report()).rows(), 2, "throughput was not measured");

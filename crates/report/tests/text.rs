@@ -20,6 +20,7 @@ fn policy(name: &str, p99: Option<f64>, verdict: Option<Verdict>) -> PolicyRepor
         value: p99,
         ci95: p99.map(|v| [v * 0.9, v * 1.1]),
         samples: 100,
+        error_factor: None,
         vs_reference,
     };
     PolicyReport {

@@ -32,9 +32,19 @@ pub const METRIC: Column = column("metric", Text, "Name of the metric.");
 pub const UNIT: Column = column("unit", Text, "Unit of the values: ns, 1/s, share (0 to 1), ratio, count, or another.");
 /// The value.
 pub const VALUE: Column = column("value", Float, "Value in this run; missing if the run did not measure it.");
+/// How far off the value may be.
+pub const ERROR_FACTOR: Column = column(
+    "error_factor",
+    Float,
+    "Measured error of the prediction: a kernel's value is within this factor, in either direction, in 95 % of cases; \
+     missing where it was not measured.",
+);
 
 /// Columns of values of whole runs: schema `goodness.runs/1`.
 pub const RUNS: &[Column] = &[INPUT, ARM, SETTINGS, MACHINE, SEED, RUN, METRIC, UNIT, VALUE];
+
+/// Columns of values of simulated runs: schema `goodness.predicted-runs/1`.
+pub const PREDICTED_RUNS: &[Column] = &[INPUT, ARM, SETTINGS, MACHINE, SEED, RUN, METRIC, UNIT, VALUE, ERROR_FACTOR];
 
 /// Columns of values of tasks: schema `goodness.task-runs/1`.
 pub const TASK_RUNS: &[Column] = &[INPUT, ARM, SETTINGS, MACHINE, SEED, RUN, TASK, TASK_ID, METRIC, UNIT, VALUE];
@@ -43,6 +53,12 @@ pub const TASK_RUNS: &[Column] = &[INPUT, ARM, SETTINGS, MACHINE, SEED, RUN, TAS
 #[must_use]
 pub fn runs() -> Table {
     Table::new("goodness.runs/1", RUNS)
+}
+
+/// An empty table of values of simulated runs.
+#[must_use]
+pub fn predicted_runs() -> Table {
+    Table::new("goodness.predicted-runs/1", PREDICTED_RUNS)
 }
 
 /// An empty table of values of tasks.
@@ -79,6 +95,19 @@ impl OneRun<'_> {
         let [input, arm, settings, machine, seed, run] = self.cells();
         let row = [input, arm, settings, machine, seed, run, Cell::Text(metric), Cell::Text(unit), value.into()];
         table.push(&row);
+    }
+
+    /// Adds a value of the run, with its [`ERROR_FACTOR`], to a table of [`predicted_runs`].
+    pub fn push_predicted(
+        &self,
+        table: &mut Table,
+        (metric, unit): (&str, &str),
+        value: Option<f64>,
+        error_factor: Option<f64>,
+    ) {
+        let [input, arm, settings, machine, seed, run] = self.cells();
+        let (metric, unit) = (Cell::Text(metric), Cell::Text(unit));
+        table.push(&[input, arm, settings, machine, seed, run, metric, unit, value.into(), error_factor.into()]);
     }
 
     /// Adds a value of a task, by name and number, or of the whole run, to a table of [`task_runs`].

@@ -52,4 +52,29 @@ fn a_disk_that_cannot_be_measured_is_refused_and_a_device_file_is_a_device() {
         serde_json::from_slice(&run.stdout).unwrap_or_else(|_| panic!("{}", text(&run.stderr)));
     let latency = &report["policies"][0]["metrics"]["io_latency_p50"]["value"];
     assert!(latency.as_f64().is_some_and(|ns| (990_000.0..1_010_000.0).contains(&ns)), "{latency}");
+    of_a_device_that_was_tried(here.path(), device);
+}
+
+/// Results on a fitted device carry the error that its file states, and are untrusted if it is larger than accepted.
+fn of_a_device_that_was_tried(here: &std::path::Path, device: &str) {
+    let compared = |tried: &str| -> serde_json::Value {
+        std::fs::write(here.join("tried.toml"), format!("{device}{tried}")).unwrap();
+        let words = ["compare", "jobs.fio", "-p", "rr", "--elevator", "none", "--elevator", "bfq", "--runs", "3"];
+        let output = goodness(here, &[&words[..], &["--device", "tried.toml", "--no-html", "--json"]].concat());
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)))
+    };
+    let facts = |it: &serde_json::Value| {
+        let metrics = &it["policies"][1]["metrics"];
+        let factors = ["iops", "io_latency_p99", "context_switches"].map(|name| metrics[name]["error_factor"].as_f64());
+        let is_said = it["details"]["warnings"].to_string().contains("loads that it was not fitted to");
+        (factors, is_said, it["trust"]["verdict"] == "untrusted")
+    };
+    let near = compared("[tried]\nloads = 3\niops_per_mille = -90\np99_per_mille = 120\n");
+    assert_eq!(facts(&near), ([Some(1.0 / 0.91), Some(1.12), None], true, false), "{}", near["details"]);
+    let far = compared("[tried]\nloads = 3\niops_per_mille = 20\np99_per_mille = 400\n");
+    assert_eq!(facts(&far), ([Some(1.02), Some(1.4), None], false, true), "{}", far["trust"]);
+    let unknown = compared("");
+    assert_eq!(facts(&unknown), ([None; 3], false, false));
+    let warnings = unknown["details"]["warnings"].to_string();
+    assert!(warnings.contains("does not state how near it is"), "{warnings}");
 }

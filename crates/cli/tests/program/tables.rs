@@ -35,6 +35,35 @@ fn csv_has_each_value_that_json_has() {
     assert_eq!(rows, expected);
 }
 
+/// What a program that reads the files knows of the model's error is what a reader of the terminal is told.
+#[test]
+fn values_on_several_cpus_carry_the_models_error_and_others_none() {
+    let errors = |cpus: &str| {
+        let here = folder();
+        let work = ["compare", "mixed:duration=200ms", "--machine", &format!("cpus={cpus},hz=250")];
+        let options = ["-p", "eevdf", "-p", "rr", "--runs", "2", "--no-html", "--json", "a.json", "--csv", "a.csv"];
+        let output = goodness(here.path(), &[&work[..], &options[..]].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let csv = fs::read_to_string(here.path().join("a.csv")).unwrap();
+        let report: Value = serde_json::from_slice(&fs::read(here.path().join("a.json")).unwrap()).unwrap();
+        let of = [("eevdf", "context_switches"), ("eevdf", "slice_length_mean"), ("rr", "context_switches")];
+        of.map(|(arm, metric)| {
+            let is_meant = |line: &&str| line.contains(&format!(",{arm},")) && line.contains(&format!(",{metric},"));
+            let of_rows: Vec<&str> = csv.lines().filter(is_meant).map(|row| row.rsplit(',').next().unwrap()).collect();
+            assert_eq!(of_rows.len(), 2, "{arm} {metric}");
+            let of_report = &report["policies"].as_array().unwrap().iter().find(|it| it["name"] == arm).unwrap();
+            let of_report = of_report["metrics"][metric]["error_factor"].as_f64();
+            let written = of_report.map(|it| it.to_string()).unwrap_or_default();
+            assert!(of_rows.iter().all(|row| *row == written), "{of_rows:?} {written}");
+            of_report
+        })
+    };
+    let [measured, not_compared, other] = errors("2");
+    assert!(measured.is_some_and(|factor| factor > 1.0), "{measured:?}");
+    assert_eq!([not_compared, other], [None, None]);
+    assert_eq!(errors("1"), [None; 3]);
+}
+
 #[test]
 fn figures_are_vectors_and_a_citation_names_the_command() {
     let here = folder();

@@ -152,6 +152,7 @@ pub(super) mod tests {
             flush_ns: 1_000_000,
             read: Direction { random: grid(1), sequential: Some(grid(2)) },
             write: None,
+            tried: None,
         }
     }
 

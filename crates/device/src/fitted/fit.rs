@@ -100,6 +100,7 @@ pub fn fit(facts: DeviceFacts, flush_ns: u64, cells: &[Cell]) -> Result<Model, S
         flush_ns,
         read: direction(0).ok_or("no random reads were measured, one in flight; these are the least of a fit")?,
         write: direction(100),
+        tried: None,
     })
 }
 
@@ -144,6 +145,7 @@ fn spread(measured: &Outcome) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Tried;
     use super::super::closed_loop::tests::plain;
     use super::super::loads;
     use super::*;
@@ -195,6 +197,21 @@ mod tests {
         }
         let rows = unseen(&found, &|| device(&model));
         assert!(rows.iter().all(Row::is_accepted), "{rows:?}");
+    }
+
+    #[test]
+    fn the_largest_error_is_the_largest_factor_whichever_way() {
+        let row = |predicted, measured| Row {
+            load: loads::unseen(false, 64).remove(0),
+            iops: (predicted, measured),
+            rounds: (measured, measured),
+            p99_ns: (measured, measured),
+            samples: 1,
+        };
+        let tried = Tried::of(&[row(130, 100), row(75, 100), row(100, 100)]);
+        assert_eq!(tried, Tried { loads: 3, iops_per_mille: -250, p99_per_mille: 0 });
+        assert!((Tried::factor(-250) - 4.0 / 3.0).abs() < 1e-12 && !tried.is_accepted());
+        assert!(Tried::of(&[row(86, 100)]).is_accepted() && !Tried::of(&[row(84, 100)]).is_accepted());
     }
 
     #[test]

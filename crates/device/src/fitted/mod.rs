@@ -17,9 +17,11 @@ mod file;
 pub mod fit;
 mod grid;
 pub mod loads;
+pub mod tried;
 
 pub use file::{is_file, read};
 pub use grid::{Grid, SHARES};
+pub use tried::Tried;
 
 use goodness_core::{Device, DeviceFacts, Operation, Request, RequestId, Rng, SECTOR_BYTES, Seed, Span, Time};
 use serde::{Deserialize, Serialize};
@@ -68,6 +70,8 @@ pub struct Model {
     pub read: Direction,
     /// Writes, if they were measured; they take the times of reads otherwise.
     pub write: Option<Direction>,
+    /// Its error on loads that it was not fitted to, if some were measured.
+    pub tried: Option<Tried>,
 }
 
 impl Model {

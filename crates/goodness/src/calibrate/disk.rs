@@ -2,9 +2,10 @@
 
 use super::surroundings;
 use crate::refusal::Refusal;
-use goodness_device::fitted::Model;
 use goodness_device::fitted::fit::{ACCEPTED, Cell, Row, compare, fit};
 use goodness_device::fitted::loads::{seen, unseen};
+use goodness_device::fitted::tried::percent;
+use goodness_device::fitted::{Model, Tried};
 use goodness_play::calibrate::disk::{Disk, ROUNDS};
 use goodness_report::table;
 use goodness_table::Kind::{Float, Text, Whole};
@@ -44,9 +45,10 @@ pub fn measure(path: &Path, with_writes: bool, progress: impl FnMut() + Send) ->
     let cells = disk.measure(&loads, progress).map_err(|why| failed(&why))?;
     let flush_ns = disk.flush().map_err(|why| failed(&why))?;
     let (seen, unseen) = cells.split_at(fitted.len());
-    let model = fit(facts, flush_ns, seen).map_err(|why| failed(&why))?;
+    let mut model = fit(facts, flush_ns, seen).map_err(|why| failed(&why))?;
     let rows = |cells: &[Cell]| compare(&model, cells).map_err(|why| failed(&why));
     let (seen, unseen) = (rows(seen)?, rows(unseen)?);
+    model.tried = Some(Tried::of(&unseen));
     let shown = path.display().to_string();
     let mut remarks = vec![format!("disk: {shown}, {}", disk.described)];
     remarks.extend(surroundings());
@@ -60,14 +62,14 @@ impl Measured {
     /// True if the device is near enough to all unseen loads.
     #[must_use]
     pub fn is_accepted(&self) -> bool {
-        self.unseen.iter().all(Row::is_accepted)
+        Tried::of(&self.unseen).is_accepted()
     }
 
     /// The answer in a sentence.
     #[must_use]
     pub fn verdict(&self) -> String {
         let (right, all) = (self.unseen.iter().filter(|row| row.is_accepted()).count(), self.unseen.len());
-        let [iops, p99] = worst(&self.unseen);
+        let [iops, p99] = Tried::of(&self.unseen).in_words();
         let trust = if right == all { "Trusted" } else { "Untrusted" };
         format!(
             "{trust}: IOPS and p99 are within {} % on {right} of {all} loads that the device was not fitted to (at \
@@ -91,7 +93,7 @@ impl Measured {
         table.set_header(["load × in flight", "IOPS", "predicted", "rounds", "p99 us", "predicted"]);
         table.add_rows(self.unseen.iter().map(words));
         table::align_right(&mut table, 1..6);
-        let [iops, p99] = worst(&self.seen);
+        let [iops, p99] = Tried::of(&self.seen).in_words();
         let count = self.seen.len();
         let seen = format!(
             "The {count} loads that it was fitted to: at most {iops} in IOPS, {p99} in p99 (--json lists them)."
@@ -122,16 +124,6 @@ impl Measured {
             loads: unseen.chain(self.seen.iter().map(|it| row(it, true))).collect(),
         }
     }
-}
-
-/// The largest errors of the predicted IOPS and p99.
-fn worst(rows: &[Row]) -> [String; 2] {
-    let of = |off: fn((i64, i64)) -> i64| rows.iter().map(|row| off(row.off())).max_by_key(|it| it.abs());
-    [of(|off| off.0), of(|off| off.1)].map(|it| percent(it.unwrap_or(0)))
-}
-
-fn percent(per_mille: i64) -> String {
-    format!("{}{}.{} %", if per_mille < 0 { "−" } else { "+" }, per_mille.abs() / 10, per_mille.abs() % 10)
 }
 
 /// Load, measured values, how far predictions are off, and how far half the span of the rounds is.

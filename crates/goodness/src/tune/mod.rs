@@ -281,6 +281,8 @@ impl Tuning<'_> {
                 is_recording: work.recorded.is_some(),
                 machine,
                 cpus: work.recorded.as_ref().map_or(machine, |it| it.cpus),
+                // The final runs have them.
+                disks: &[],
             };
             let error = basis.of_comparison([&self.space.default, arm], self.objective.metric.name, Some(ratio));
             let spread = Spread::of(self.objective.metric.name, basis.cpus).filter(|_| basis.is_recording);

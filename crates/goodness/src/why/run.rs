@@ -6,6 +6,7 @@ use super::names::Names;
 use super::rules::{AskElevator, AskRules, Rulings, Windows};
 use super::{Question, report};
 use crate::contender::Contender;
+use crate::device_error::FittedDisk;
 use crate::edit::locks;
 use crate::model_error::in_short;
 use crate::open::judged;
@@ -59,7 +60,8 @@ pub(super) fn answer(run: Explained, question: &Question, found: &Found, told: T
     Ok(why)
 }
 
-/// Features that the policy of a run does not heed, and, unless it is a replay, the model's error on several CPUs.
+/// Features that the policy of a run does not heed; unless it is a replay, the model's error on several CPUs; and that
+/// of fitted devices.
 fn notes(run: &Explained, ready: &Ready, of: Of) -> Vec<String> {
     let metric = match of {
         Of::Wakeups | Of::Waits | Of::All => "wakeup_latency_p99",
@@ -69,7 +71,9 @@ fn notes(run: &Explained, ready: &Ready, of: Of) -> Vec<String> {
     let policy = run.contender;
     let simulated = Some(policy).into_iter().filter(|_| run.work.recorded.is_none());
     let unheeded = lacks(policy.policy.entry(), &ready.work).into_iter().map(|it| format!("{policy}: {it}"));
-    unheeded.chain(in_short(simulated, ready.machine.cpu_count() as u32, metric)).collect()
+    let fitted = FittedDisk::all(&ready.work.storage);
+    let of_disks = fitted.iter().map(FittedDisk::sentence);
+    unheeded.chain(in_short(simulated, ready.machine.cpu_count() as u32, metric)).chain(of_disks).collect()
 }
 
 /// What is late in a run.

@@ -112,6 +112,7 @@ fn metric(name: &str, unit: &str, better: Better, value: Option<f64>, samples: u
         value,
         ci95,
         samples: samples as u64,
+        error_factor: None,
         vs_reference: None,
     }
 }
