@@ -9,6 +9,9 @@ const LEAST_FACTOR: f64 = 1.05;
 /// From this factor on, only a bound is said.
 const LARGEST: f64 = 1e4;
 
+/// No change.
+pub const UNCHANGED: &str = "unchanged";
+
 /// A change as people say it: `10 % lower`, `2.3× higher`, `unchanged`.
 #[must_use]
 pub fn change(ratio: f64) -> String {
@@ -16,7 +19,7 @@ pub fn change(ratio: f64) -> String {
         return crate::figure::NOT_MEASURED.into();
     }
     match size(ratio) {
-        None => "unchanged".into(),
+        None => UNCHANGED.into(),
         Some(size) => format!("{size} {}", direction(ratio)),
     }
 }
@@ -50,7 +53,7 @@ pub fn interval_in_words(ends: [f64; 2], units: &str) -> String {
     }
     let [near, far] = if high <= 1.0 { [high, low] } else { [low, high] };
     match (size_beside(near, far), size(far)) {
-        (None, None) => "unchanged".into(),
+        (None, None) => UNCHANGED.into(),
         (Some(near), Some(far)) if low > 1.0 || high < 1.0 => {
             let shared = [" %", "×"].into_iter().find(|unit| near.ends_with(unit) && far.ends_with(unit));
             let near = shared.map_or(near.as_str(), |unit| near.trim_end_matches(unit));

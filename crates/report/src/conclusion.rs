@@ -1,7 +1,7 @@
 //! The conclusion in one sentence: the policy that changes the ranking metric, by how much, at what cost, and whether
 //! that can be trusted.
 
-use crate::change::{change, change_in_words, interval_in_words};
+use crate::change::{self, change, change_in_words, interval_in_words};
 use crate::figure::{self, printable};
 use crate::model::{Better, InputKind, MetricSummary, PolicyReport, Report, Sampling, Verdict};
 use goodness_observe::title;
@@ -206,6 +206,7 @@ impl Report {
             let near = self.policies[*first].metric(metric).and_then(|it| it.vs_reference);
             let is_shown_alone = near.and_then(|it| it.ci95).is_some_and(|[low, high]| low > 1.0 || high < 1.0);
             let near = near.and_then(|it| Some(change_in_words(it.ratio?, it.ci95, self.units()))).unwrap_or_default();
+            let near = if near.starts_with(change::UNCHANGED) { format!("simulated {near}") } else { near };
             let near = if is_shown_alone { near + UNCONFIRMED } else { near };
             // From 0, no ratio leads to another value.
             let said = |head: &str| if near.is_empty() { String::new() } else { format!("{head}{near}") };

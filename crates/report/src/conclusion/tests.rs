@@ -93,6 +93,8 @@ fn without_a_better_policy_no_change_is_claimed() {
     );
     let said = conclusion(vec![policy("eevdf", 5.84e6, None), open("o1", 0.9)]);
     assert!(said.starts_with("Undecided: o1 may be better or worse than eevdf in p99"), "{said}");
+    let said = conclusion(vec![policy("eevdf", 5.84e6, None), open("o1", 1.0)]);
+    assert!(said.ends_with("(5.84 ms): simulated unchanged (95 %: 20 % lower to 20 % higher)."), "{said}");
     assert_eq!(conclusion(vec![rr.clone(), rr]), "", "nothing to compare with");
     assert_eq!(conclusion(Vec::new()), "Nothing that could rank the policies was measured.");
     assert_eq!(conclusion(vec![policy("eevdf", 5.84e6, None)]), "eevdf: p99 wake-up latency 5.84 ms.");
