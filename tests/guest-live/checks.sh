@@ -26,7 +26,10 @@ waits_for_a_tick() {
 check a_median_of_a_tick_is_too_late waits_for_a_tick 3.9ms 4.1ms
 check a_tail_of_half_a_tick_is_too_late waits_for_a_tick 20us 2ms
 
-for policy in rr linux-2.2 o1 staircase eevdf haiku-fair; do
+# Each second of four CPUs takes a machine four: there the simplest policy and the kernel's have to do.
+policies="rr linux-2.2 o1 staircase eevdf haiku-fair"
+[ "$cpus" = 2 ] || policies="rr eevdf"
+for policy in $policies; do
     goodness live $policy --log /tmp/log -- goodness play /live/mixed.toml > /tmp/out 2>&1 &
     daemon=$!
     check "${policy}_is_loaded_under_its_name_on_$cpus" comes 50 is_loaded "$(echo $policy | tr - _)"
