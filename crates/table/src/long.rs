@@ -32,7 +32,7 @@ pub const METRIC: Column = column("metric", Text, "Name of the metric.");
 pub const UNIT: Column = column("unit", Text, "Unit of the values: ns, 1/s, share (0 to 1), ratio, count, or another.");
 /// The value.
 pub const VALUE: Column = column("value", Float, "Value in this run; missing if the run did not measure it.");
-/// How far off the value may be.
+/// Measured error of a predicted value, as a factor.
 pub const ERROR_FACTOR: Column = column(
     "error_factor",
     Float,

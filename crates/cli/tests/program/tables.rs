@@ -35,7 +35,7 @@ fn csv_has_each_value_that_json_has() {
     assert_eq!(rows, expected);
 }
 
-/// What a program that reads the files knows of the model's error is what a reader of the terminal is told.
+/// Files carry the model's error that the terminal says.
 #[test]
 fn values_on_several_cpus_carry_the_models_error_and_others_none() {
     let errors = |cpus: &str| {
