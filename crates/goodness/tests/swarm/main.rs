@@ -57,31 +57,65 @@ fn keep(folder: &Path, name: &str, drawn: &Drawn, contender: &Contender, why: &s
     format!("{name}: {why}\n  see it with: goodness run {} {}", path.display(), drawn.words())
 }
 
-#[test]
-fn no_drawn_simulation_breaks_a_rule() {
-    let (seed, count) = common::seed_and_count("GOODNESS_SWARM", FEW);
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let (mut kept, mut decisions, mut refused, mut long, mut broken) = (0, 0, Vec::new(), 0, Vec::new());
-    for number in 0..count {
+/// Outcomes of many simulations.
+#[derive(Default)]
+struct Tally {
+    kept: u64,
+    decisions: u64,
+    refused: Vec<String>,
+    left: u64,
+    broken: Vec<String>,
+}
+
+impl Tally {
+    fn add(&mut self, seed: u64, number: u64) {
         let drawn = Drawn::of(seed, number);
-        let found = match contender(&drawn) {
-            Ok(contender) => (outcome(&drawn, &contender), Some(contender)),
-            Err(refusal) => (Outcome::Refused(refusal.to_string()), None),
+        let contender = match contender(&drawn) {
+            Ok(contender) => contender,
+            Err(refusal) => return self.refused.push(refusal.to_string()),
         };
-        match found {
-            (Outcome::Kept(made), _) => (kept, decisions) = (kept + 1, decisions + made),
-            (Outcome::Refused(why), _) => refused.push(why),
-            (Outcome::Long, _) => long += 1,
-            (Outcome::Broken(why), contender) => {
-                let contender = contender.expect("it ran");
+        match outcome(&drawn, &contender) {
+            Outcome::Kept(made) => (self.kept, self.decisions) = (self.kept + 1, self.decisions + made),
+            Outcome::Refused(why) => self.refused.push(why),
+            Outcome::Long => self.left += 1,
+            Outcome::Broken(why) => {
+                let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
                 let told = keep(folder, &format!("swarm-{seed}-{number}"), &drawn, &contender, &why);
                 eprintln!("{told}");
-                broken.push(told);
+                self.broken.push(told);
             }
         }
     }
-    let of_refused = refused.len();
-    println!("{kept} of {count} kept all rules in {decisions} decisions; {of_refused} refused, {long} left");
+
+    fn join(mut self, other: Tally) -> Tally {
+        (self.kept, self.decisions) = (self.kept + other.kept, self.decisions + other.decisions);
+        self.left += other.left;
+        self.refused.extend(other.refused);
+        self.broken.extend(other.broken);
+        self
+    }
+}
+
+/// Draws `count` simulations of `seed`, on all CPUs of this machine.
+fn tally(seed: u64, count: u64) -> Tally {
+    let threads = std::thread::available_parallelism().map_or(1, |it| it.get() as u64);
+    let of_one = |first: u64| {
+        let mut tally = Tally::default();
+        (first..count).step_by(threads as usize).for_each(|number| tally.add(seed, number));
+        tally
+    };
+    std::thread::scope(|scope| {
+        let all: Vec<_> = (0..threads).map(|first| scope.spawn(move || of_one(first))).collect();
+        let ended = all.into_iter().map(|it| it.join().expect("panics of a simulation are caught"));
+        ended.fold(Tally::default(), Tally::join)
+    })
+}
+
+#[test]
+fn no_drawn_simulation_breaks_a_rule() {
+    let (seed, count) = common::seed_and_count("GOODNESS_SWARM", FEW);
+    let Tally { kept, decisions, refused, left, broken } = tally(seed, count);
+    println!("{kept} of {count} kept all rules in {decisions} decisions; {} refused, {left} left", refused.len());
     refused.iter().take(3).for_each(|why| println!("refused: {why}"));
     assert!(broken.is_empty(), "seed {seed}: {} of {count} are broken\n{}", broken.len(), broken.join("\n"));
     assert!(kept * 2 > count, "seed {seed}: {kept} of {count} ran, the others were refused or left");
