@@ -107,6 +107,11 @@ pub trait WorkloadSource: Send + Sync {
     /// The work of replication `replication` (0, 1, …); equal arguments give equal work.
     fn build(&self, seed: Seed, replication: u32) -> Workload;
 
+    /// Number of CPUs of the machine that it was recorded on; `None` for work that no machine has run.
+    fn cpus(&self) -> Option<usize> {
+        None
+    }
+
     /// Displayed number of a task: its recorded thread id, else its number from 1 (in traces, thread 0 is the idle
     /// task).
     fn id_of(&self, task: TaskId) -> u64 {

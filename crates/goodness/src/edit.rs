@@ -319,11 +319,7 @@ pub(crate) fn work(
     source: &dyn WorkloadSource,
     (before, cpus): (usize, usize),
 ) -> Result<(), Refusal> {
-    if before != cpus {
-        let groups: Vec<GroupId> = work.groups.iter().map(|(id, _)| id).collect();
-        groups.into_iter().for_each(|id| stretch(&mut work.groups.edit(id).cpus, before, cpus));
-        work.tasks.iter_mut().for_each(|spec| move_to(&mut spec.task, before, cpus));
-    }
+    onto(work, before, cpus);
     let hogs = edits.iter().filter_map(|edit| if let What::Hogs(count) = edit.what { Some(count) } else { None });
     work.tasks.extend(hogs.flat_map(|count| 0..count).map(|_| hog()));
     let shared = shared_cpus(edits, before);
@@ -363,6 +359,25 @@ fn hog() -> TaskSpec {
         task: Task { address_space: Some(HOG_SPACE), ..Task::default() },
         behaviour: Box::new(|_: &mut StepContext| Step::Compute(Span::MAX)),
         judged: false,
+    }
+}
+
+/// Moves work that was made for a machine with `before` CPUs to one with `cpus`, with the affinities that its tasks set
+/// themselves.
+pub(crate) fn onto(work: &mut Workload, before: usize, cpus: usize) {
+    if before == cpus {
+        return;
+    }
+    let groups: Vec<GroupId> = work.groups.iter().map(|(id, _)| id).collect();
+    groups.into_iter().for_each(|id| stretch(&mut work.groups.edit(id).cpus, before, cpus));
+    for spec in &mut work.tasks {
+        move_to(&mut spec.task, before, cpus);
+        apart::wrap(spec, move |mut step| {
+            if let Step::SetAffinity(set) = &mut step {
+                stretch(set, before, cpus);
+            }
+            step
+        });
     }
 }
 
@@ -500,5 +515,19 @@ mod tests {
         move_to(&mut pinned, 2, 1);
         assert_eq!((anywhere.affinity, pinned.affinity), (CpuSet::All, CpuSet::All));
         assert_eq!(kept.affinity, CpuSet::of(&[CpuId(1)]));
+    }
+
+    #[test]
+    fn affinities_that_tasks_set_themselves_are_moved_with_the_work() {
+        let second = Step::SetAffinity(CpuSet::of(&[CpuId(1)]));
+        for (cpus, set) in [(1, Step::SetAffinity(CpuSet::All)), (2, second.clone()), (4, second.clone())] {
+            let mut own = Workload { tasks: vec![hog()], ..Workload::default() };
+            let step = second.clone();
+            own.tasks[0].behaviour = Box::new(move |_: &mut StepContext| step.clone());
+            onto(&mut own, 2, cpus);
+            let mut rng = goodness_core::Seed(1).rng();
+            let mut cx = StepContext { now: Time::ZERO, task: TaskId(0), rng: &mut rng };
+            assert_eq!(own.tasks[0].behaviour.next(&mut cx), set, "on {cpus} CPUs");
+        }
     }
 }

@@ -184,7 +184,10 @@ impl<'a> Plan<'a> {
     }
 
     fn work(&self, source: &dyn WorkloadSource, replication: u32) -> Workload {
-        source.build(Replication::of(self.seed, replication).seed, replication)
+        let mut work = source.build(Replication::of(self.seed, replication).seed, replication);
+        let here = self.machine.cpu_count();
+        edit::onto(&mut work, source.cpus().unwrap_or(here), here);
+        work
     }
 
     fn drawn(&self) -> Drawn {

@@ -42,6 +42,7 @@ fn draw_options(rng: &mut Rng) -> OpenOptions {
         } else {
             Excerpt::WHOLE
         },
+        machine: (rng.below(2) == 0).then(|| format!("cpus={}", rng.within(1, 4))),
         judge: if rng.below(4) == 0 { vec!["a*".into()] } else { Vec::new() },
         replay: ReplayOptions {
             arrivals: if rng.below(3) == 0 { Arrivals::Recorded } else { Arrivals::Delays },
@@ -70,7 +71,9 @@ fn used(path: &Path, options: &OpenOptions, policy: &str) -> Result<u64, String>
         let runs = Plan { runs: 2, recorded: None, ..Plan::of(&work, vec![contender]) }.run(&unwatched)?;
         kept(&runs)
     });
-    let verified = open_recording(name, options, &unwatched)
+    // What is verified is the recorded machine.
+    let recorded = OpenOptions { machine: None, ..options.clone() };
+    let verified = open_recording(name, &recorded, &unwatched)
         .and_then(|work| kept(&Plan { runs: 1, ..Plan::of(&work, Vec::new()) }.run(&unwatched)?));
     let mut used = u64::from(summed);
     for found in [explained, ran, verified] {

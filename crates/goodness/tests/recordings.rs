@@ -89,3 +89,17 @@ fn a_few_observations_give_no_verdict() {
     let verdict = |name: &str| others.policies[1].metric(name).unwrap().vs_reference.unwrap().verdict;
     assert_eq!(verdict("throughput"), Verdict::Worse, "another load differs, and has enough of them");
 }
+
+/// Kernel threads of CPU 1 and tasks that were there at first keep no recording from running on fewer CPUs, or on more.
+#[test]
+fn a_recording_runs_on_other_machines_than_its_own() {
+    for (name, cpus) in [("make-j4-2cpu.1", 1), ("mixed-2cpu.3", 1), ("make-j4-2cpu.1", 4)] {
+        let options = OpenOptions { machine: Some(format!("cpus={cpus}")), ..OpenOptions::default() };
+        let work = goodness::open(&repeat(name), &options, &unwatched).unwrap();
+        for policy in ["eevdf", "cfs", "o1"] {
+            let contender = Contender::policy(PolicySpec::parse(policy).unwrap());
+            let runs = Plan { runs: 1, recorded: None, ..Plan::of(&work, vec![contender]) }.run(&unwatched);
+            assert_eq!(runs.map(|runs| runs.violation().is_some()).map_err(|it| it.to_string()), Ok(false), "{name}");
+        }
+    }
+}

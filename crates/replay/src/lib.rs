@@ -164,6 +164,10 @@ impl WorkloadSource for Replay {
         Workload { tasks, groups, channels, horizon: Some(self.horizon()), ..Workload::default() }
     }
 
+    fn cpus(&self) -> Option<usize> {
+        Some(self.recovered.cpus)
+    }
+
     fn id_of(&self, task: TaskId) -> u64 {
         self.recovered.tasks.get(task.index()).map_or(u64::from(task.0) + 1, |t| t.participant.pid.into())
     }

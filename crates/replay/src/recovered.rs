@@ -74,6 +74,8 @@ pub struct Recovered {
     pub unknowns: Unknowns,
     /// The recorded machine's tick, if it was found.
     pub grid: Option<TickGrid>,
+    /// Number of CPUs of the recorded machine.
+    pub cpus: usize,
     /// Length of the recording.
     pub length: Span,
     /// Length of each lap after the first.
@@ -137,6 +139,8 @@ pub struct Found {
     pub unknowns: Unknowns,
     /// The recorded machine's tick, where it showed.
     pub grid: Option<TickGrid>,
+    /// Number of CPUs of the recorded machine.
+    pub cpus: usize,
     /// Length of the recording.
     pub length: Span,
     /// Length of each lap after the first.
@@ -147,7 +151,7 @@ impl Found {
     /// Makes tasks of the drafts. Instructions then name tasks and turns by their places in the result.
     #[must_use]
     pub fn finish(self, participants: &[Participant]) -> Recovered {
-        let Found { drafts, waits, is_over, length, pools, taken, .. } = self;
+        let Found { drafts, waits, is_over, cpus, length, pools, taken, .. } = self;
         let going_on = if is_over { vec![GoesOn::Never; drafts.len()] } else { going_on(&drafts, length) };
         let mut ends = open_ends(&drafts, &going_on, &waits, self.answers);
         let_go_on_later(&mut ends, &drafts, participants, &waits, length);
@@ -188,6 +192,7 @@ impl Found {
             requests: self.requests,
             unknowns: self.unknowns,
             grid: self.grid,
+            cpus,
             length,
             lap: self.lap,
         }

@@ -4,16 +4,17 @@ mod reduce;
 
 use crate::contender::Contender;
 use crate::diff::parting;
-use crate::parallel::untold;
 use crate::plan::Plan;
-use crate::progress::{Progress, Watch, unwatched};
+use crate::progress::{Progress, Watch};
 use crate::refusal::{Kind, Refusal};
 use crate::simulation::Beside;
 use goodness_core::{Event, Machine, Observer, PerTask, Span, TaskId, Time};
 use goodness_report::figure;
 use goodness_work::experiment::Experiment;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use toml::Table;
 
 /// Works that are tried at most. A choice: some minutes of small runs.
@@ -58,21 +59,30 @@ pub fn shrink(
 ) -> Result<Shrunk, Refusal> {
     Experiment::read(file, text).map_err(Refusal::usage)?;
     let table: Table = toml::from_str(text).expect("it was read");
-    let shows = |text: &str| shows(file, text, arms, symptom, seed);
-    let Some((found, _)) = shows(text) else {
+    let is_cancelled = AtomicBool::new(false);
+    let shows = |text: &str, count: u32| {
+        let go_on = || {
+            let progress = Progress::Simulated { done: u64::from(count), of: u64::from(MOST_TRIED) };
+            if watch(progress).is_break() {
+                is_cancelled.store(true, Ordering::Relaxed);
+            }
+            if is_cancelled.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        if go_on().is_break() { None } else { shows((file, text), arms, symptom, seed, &go_on) }
+    };
+    let Some((found, _)) = shows(text, 0) else {
+        if is_cancelled.into_inner() {
+            return Err(Refusal::cancelled());
+        }
         return Err(Refusal::usage(format!("{file} does not show {}", symptom.sought())).remedy("name what it shows"));
     };
-    let (last, tried) = (RefCell::new(found), RefCell::new(0));
-    let is_cancelled = RefCell::new(false);
+    let (last, tried) = (RefCell::new(found), Cell::new(0));
     let reduced = reduce::reduce(table, |candidate| {
-        let count = *tried.borrow() + 1;
-        *tried.borrow_mut() = count;
-        if *is_cancelled.borrow() || count > MOST_TRIED {
+        tried.set(tried.get() + 1);
+        if tried.get() > MOST_TRIED {
             return None;
         }
-        let progress = Progress::Simulated { done: u64::from(count), of: u64::from(MOST_TRIED) };
-        *is_cancelled.borrow_mut() |= watch(progress).is_break();
-        let (found, at) = shows(&reduce::written(candidate))?;
+        let (found, at) = shows(&reduce::written(candidate), tried.get())?;
         *last.borrow_mut() = found;
         Some(at)
     });
@@ -95,21 +105,30 @@ impl Symptom {
     }
 }
 
-/// What the work shows, and when; `None` if it does not show the symptom or cannot run.
-fn shows(file: &str, text: &str, arms: &[Contender], symptom: Symptom, seed: u64) -> Option<(String, Time)> {
+/// Asks during a simulation whether it goes on.
+type GoOn<'a> = &'a (dyn Fn() -> ControlFlow<()> + Sync);
+
+/// What the work shows, and when; `None` if it does not show the symptom, cannot run, or is not to go on.
+fn shows(
+    (file, text): (&str, &str),
+    arms: &[Contender],
+    symptom: Symptom,
+    seed: u64,
+    go_on: GoOn,
+) -> Option<(String, Time)> {
     let experiment = Experiment::read(file, text).ok()?;
     let ideal = Machine::flat(1, 1_000).ok()?;
     let machine = experiment.machine().unwrap_or(&ideal);
     let plan = Plan { seed, runs: 1, ..Plan::on(&experiment, machine, arms.to_vec()) };
     match symptom {
-        Symptom::Difference => difference(&plan),
-        Symptom::Violation => violation(&plan),
-        Symptom::Wait(limit) => wait(&plan, limit),
+        Symptom::Difference => difference(&plan, go_on),
+        Symptom::Violation => violation(&plan, go_on),
+        Symptom::Wait(limit) => wait(&plan, limit, go_on),
     }
 }
 
-fn difference(plan: &Plan) -> Option<(String, Time)> {
-    let rerun = |side: usize, beside: Beside| plan.watch_one(side, 0, beside, &untold);
+fn difference(plan: &Plan, go_on: GoOn) -> Option<(String, Time)> {
+    let rerun = |side: usize, beside: Beside| plan.watch_one(side, 0, beside, &|_, _| go_on());
     let parting = parting::parting(&rerun).ok()??;
     let told = parting::told(&parting, plan.most_cpus().ok()?, &rerun).ok()?;
     let [a, b] = [&plan.contenders[0], &plan.contenders[1]];
@@ -117,8 +136,8 @@ fn difference(plan: &Plan) -> Option<(String, Time)> {
     Some((format!("at {at} {a} {}, {b} {}", told.a.did, told.b.did), parting.at))
 }
 
-fn violation(plan: &Plan) -> Option<(String, Time)> {
-    match catch_unwind(AssertUnwindSafe(|| plan.run(&unwatched))) {
+fn violation(plan: &Plan, go_on: GoOn) -> Option<(String, Time)> {
+    match catch_unwind(AssertUnwindSafe(|| plan.run(&|_| go_on()))) {
         Ok(Ok(runs)) => runs.violation().map(|(_, it)| (format!("{}: {}", it.checker, it.sentence), it.at)),
         Ok(Err(refusal)) if refusal.kind == Kind::Violated => Some((refusal.what, Time(u64::MAX))),
         Ok(Err(_)) => None,
@@ -126,9 +145,9 @@ fn violation(plan: &Plan) -> Option<(String, Time)> {
     }
 }
 
-fn wait(plan: &Plan, limit: Span) -> Option<(String, Time)> {
+fn wait(plan: &Plan, limit: Span, go_on: GoOn) -> Option<(String, Time)> {
     let mut waits = Waits { limit, since: PerTask::default(), found: None };
-    let tasks = plan.watch_one(0, 0, Beside::watched(&mut waits), &untold).ok()?;
+    let tasks = plan.watch_one(0, 0, Beside::watched(&mut waits), &|_, _| go_on()).ok()?;
     let (task, since, until) = waits.found?;
     let name = tasks.get(task.index()).map_or_else(|| task.to_string(), |it| format!("{} {}", it.name, it.id));
     Some((format!("{name} waits {} from {}", until.since(since), since), until))
@@ -161,7 +180,9 @@ impl Observer for Waits {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::progress::unwatched;
     use crate::spec::PolicySpec;
+    use std::sync::atomic::AtomicU32;
 
     const WORK: &str = "name = \"crowd\"\nduration = \"400ms\"\nwarmup = \"10ms\"\nmachine = \"ideal-2\"\n\
         [[task]]\nname = \"hog\"\ncount = 5\nnice = 3\nprogram = [ { compute = \"forever\" } ]\n\
@@ -180,9 +201,8 @@ mod tests {
     #[test]
     fn a_difference_of_timeslices_needs_two_tasks_on_one_cpu() {
         let it = shrunk(&["rr:timeslice=2ms", "rr:timeslice=3ms"], Symptom::Difference).unwrap();
-        assert!(
-            shows("x", &it.text, &arms(&["rr:timeslice=2ms", "rr:timeslice=3ms"]), Symptom::Difference, 1).is_some()
-        );
+        let arms = arms(&["rr:timeslice=2ms", "rr:timeslice=3ms"]);
+        assert!(shows(("x", &it.text), &arms, Symptom::Difference, 1, &|| ControlFlow::Continue(())).is_some());
         let table: Table = toml::from_str(&it.text).unwrap();
         let tasks = table["task"].as_array().unwrap();
         let count = |it: &toml::Value| it.get("count").and_then(toml::Value::as_integer).unwrap_or(1);
@@ -199,6 +219,20 @@ mod tests {
         assert!(it.shows.contains(" waits "), "{}", it.shows);
         let table: Table = toml::from_str(&it.text).unwrap();
         assert!(table["task"].as_array().unwrap().len() <= 2, "{}", it.text);
+    }
+
+    #[test]
+    fn a_cancelled_search_ends_within_a_simulation() {
+        let long = WORK.replace("400ms", "60s");
+        let asked = AtomicU32::new(0);
+        let few = |_: Progress| match asked.fetch_add(1, Ordering::Relaxed) < 3 {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        };
+        let why = shrink(("crowd.toml", &long), &arms(&["rr"]), Symptom::Violation, 1, &few).unwrap_err();
+        assert_eq!(why.kind, Kind::Cancelled, "{why}");
+        let why = shrink(("crowd.toml", &long), &arms(&["rr"]), Symptom::Violation, 1, &unwatched).unwrap_err();
+        assert_eq!(why.kind, Kind::Usage, "{why}");
     }
 
     #[test]

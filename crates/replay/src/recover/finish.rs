@@ -61,6 +61,7 @@ impl Recovery<'_> {
             requests: self.requests,
             unknowns: self.unknowns,
             grid,
+            cpus: self.history.cpus,
             length: self.history.length(),
             lap: self.history.end.since(self.laps_begin.unwrap_or(self.begin)),
         };
