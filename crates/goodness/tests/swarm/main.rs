@@ -23,7 +23,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Simulations where nobody asks for more.
+/// Simulations where nobody asks for more; `.ci/run` does.
 const FEW: u64 = 60;
 /// Time after which shrinking is given up and the whole experiment stands. A choice: planted mistakes take seconds.
 const SHRINKING: Duration = Duration::from_secs(300);
