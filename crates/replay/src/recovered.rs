@@ -4,6 +4,7 @@ use super::clock::TickGrid;
 use super::conduits::{Conduit, Costs};
 use super::draft::Draft;
 use super::handoffs::{Holder, Holders};
+use super::history::History;
 use super::loop_rounds::LoopRounds;
 use super::open_end::{GoesOn, going_on, open_ends};
 use super::paced::let_go_on_later;
@@ -139,10 +140,6 @@ pub struct Found {
     pub unknowns: Unknowns,
     /// The recorded machine's tick, where it showed.
     pub grid: Option<TickGrid>,
-    /// Number of CPUs of the recorded machine.
-    pub cpus: usize,
-    /// Length of the recording.
-    pub length: Span,
     /// Length of each lap after the first.
     pub lap: Span,
 }
@@ -150,8 +147,9 @@ pub struct Found {
 impl Found {
     /// Makes tasks of the drafts. Instructions then name tasks and turns by their places in the result.
     #[must_use]
-    pub fn finish(self, participants: &[Participant]) -> Recovered {
-        let Found { drafts, waits, is_over, cpus, length, pools, taken, .. } = self;
+    pub fn finish(self, history: &History) -> Recovered {
+        let (participants, cpus, length) = (&history.participants, history.cpus, history.length());
+        let Found { drafts, waits, is_over, pools, taken, .. } = self;
         let going_on = if is_over { vec![GoesOn::Never; drafts.len()] } else { going_on(&drafts, length) };
         let mut ends = open_ends(&drafts, &going_on, &waits, self.answers);
         let_go_on_later(&mut ends, &drafts, participants, &waits, length);

@@ -61,11 +61,9 @@ impl Recovery<'_> {
             requests: self.requests,
             unknowns: self.unknowns,
             grid,
-            cpus: self.history.cpus,
-            length: self.history.length(),
             lap: self.history.end.since(self.laps_begin.unwrap_or(self.begin)),
         };
-        found.finish(&self.history.participants)
+        found.finish(self.history)
     }
 
     /// True if the work ended before the recording: every task that was recorded on purpose has ended by itself. Tasks
