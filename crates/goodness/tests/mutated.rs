@@ -71,7 +71,7 @@ fn used(path: &Path, options: &OpenOptions, policy: &str) -> Result<u64, String>
         let runs = Plan { runs: 2, recorded: None, ..Plan::of(&work, vec![contender]) }.run(&unwatched)?;
         kept(&runs)
     });
-    // What is verified is the recorded machine.
+    // Verification takes the recorded machine.
     let recorded = OpenOptions { machine: None, ..options.clone() };
     let verified = open_recording(name, &recorded, &unwatched)
         .and_then(|work| kept(&Plan { runs: 1, ..Plan::of(&work, Vec::new()) }.run(&unwatched)?));

@@ -108,7 +108,7 @@ impl Symptom {
 /// Asks during a simulation whether it goes on.
 type GoOn<'a> = &'a (dyn Fn() -> ControlFlow<()> + Sync);
 
-/// What the work shows, and when; `None` if it does not show the symptom, cannot run, or is not to go on.
+/// The symptom in words and its time; `None` if the work does not show it, cannot run, or is not to go on.
 fn shows(
     (file, text): (&str, &str),
     arms: &[Contender],
