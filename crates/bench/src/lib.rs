@@ -25,7 +25,7 @@ pub mod table;
 pub mod text;
 pub mod verbs;
 
-use goodness_core::Machine;
+use goodness_core::{CPUS_MAX, Machine};
 
 /// One policy at one size.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,8 +48,8 @@ impl Size {
                 if !(1..=10_000_000).contains(&tasks) {
                     return Err(format!("tasks {tasks} is outside 1 ..= 10000000"));
                 }
-                if !(1..=65_536).contains(&cpus) {
-                    return Err(format!("cpus {cpus} is outside 1 ..= 65536"));
+                if !(1..=CPUS_MAX).contains(&cpus) {
+                    return Err(format!("cpus {cpus} is outside 1 ..= {CPUS_MAX}"));
                 }
                 sizes.push(Size { tasks, cpus });
             }

@@ -3,6 +3,10 @@
 use crate::time::{Span, Time};
 use std::fmt;
 
+/// The most CPUs of a machine: those of Linux's largest builds. Idle CPUs of the fair classes each look at all others,
+/// in one event.
+pub const CPUS_MAX: usize = 8_192;
+
 /// A CPU's dense number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CpuId(pub u32);
@@ -149,13 +153,13 @@ impl Machine {
     /// A machine with these CPUs. Topology levels nest: CPUs of one core share a cache, and so on.
     ///
     /// # Errors
-    /// No CPU, more than 65 536, or no tick, as a sentence.
+    /// No CPU, more than [`CPUS_MAX`], or no tick, as a sentence.
     pub fn new(name: &str, cpus: Vec<Cpu>, hz: u32) -> Result<Machine, String> {
         if cpus.is_empty() {
             return Err("a machine needs at least one CPU; write for example cpus = 1".into());
         }
-        if cpus.len() > 65_536 {
-            return Err(format!("{} CPUs are more than the 65536 that are supported", cpus.len()));
+        if cpus.len() > CPUS_MAX {
+            return Err(format!("{} CPUs are more than the {CPUS_MAX} that are supported", cpus.len()));
         }
         if hz == 0 || hz > 100_000 {
             return Err(format!("hz = {hz} is outside 1 ..= 100000"));

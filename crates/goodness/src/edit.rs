@@ -75,7 +75,7 @@ impl Edit {
     pub fn parse(text: &str) -> Result<Option<Edit>, Refusal> {
         let Some((left, value)) = text.split_once('=').filter(|(left, _)| !left.contains(':')) else { return Ok(None) };
         let what = match (left, left.rsplit_once('.')) {
-            ("cpus", _) => What::Cpus(number(text, value, 1, 65_536)?),
+            ("cpus", _) => What::Cpus(number(text, value, 1, goodness_core::CPUS_MAX as u32)?),
             ("hz", _) => What::Hz(number(text, value, 1, 100_000)?),
             ("hogs", _) => What::Hogs(number(text, value, 1, 1_000)?),
             (_, Some((whom, locks::KEY))) => What::Lock { whom: whom.into(), hold: Percent::parse(text, value)? },

@@ -8,7 +8,7 @@ use crate::subject::Subject;
 use crate::track::mark;
 pub use crate::track::{Began, Ended, Switched, TaskTrack};
 use crate::waiting::{Sets, Waiting};
-use goodness_core::{CpuId, CpuSet, Event, Off, PerTask, State, TaskId, Time};
+use goodness_core::{CPUS_MAX, CpuId, CpuSet, Event, Off, PerTask, State, TaskId, Time};
 
 /// Stands for an idle CPU's task.
 const NOBODY: TaskId = TaskId(u32::MAX);
@@ -29,10 +29,10 @@ impl<T: Default> Tracker<T> {
     /// A machine of `cpus` idle CPUs and the initial tasks.
     ///
     /// # Panics
-    /// With more than 65 536 CPUs, or more than 65 535 different affinities.
+    /// With more than [`CPUS_MAX`] CPUs, or more than 65 535 different affinities.
     #[must_use]
     pub fn new(cpus: usize, subjects: &[Subject]) -> Self {
-        assert!(cpus <= 65_536, "{cpus} CPUs are more than the 65536 that are supported");
+        assert!(cpus <= CPUS_MAX, "{cpus} CPUs are more than the {CPUS_MAX} that are supported");
         let mut tracker = Tracker {
             tasks: Vec::with_capacity(subjects.len()),
             arrivals: PerTask::default(),

@@ -68,7 +68,7 @@ impl Registered for Deadline {
 
     fn new(machine: &Machine, settings: Settings, _: Seed) -> Self {
         Deadline {
-            servers: Servers::new(machine.cpu_count(), settings.reclaim),
+            servers: Servers::new(machine.cpu_count(), settings.reclaim, false),
             settings,
             waiting: PerTask::default(),
             places: Places::default(),

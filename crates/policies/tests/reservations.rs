@@ -151,11 +151,12 @@ fn a_pinned_earlier_deadline_sends_the_later_one_elsewhere() {
 #[test]
 fn starved_fair_tasks_have_the_fair_server() {
     for kernel in KERNELS {
-        let tasks = vec![of(94, 100, hog()), class(Class::Fifo, 50, hog()), hog()];
+        let has_server = matches!(kernel.1, "6.12" | "6.18" | "7.2");
+        let reserved = if has_server { 90 } else { 94 };
+        let tasks = vec![of(reserved, 100, hog()), class(Class::Fifo, 50, hog()), hog()];
         let until = Span::from_s(10);
         let history = history(kernel, &one_cpu(1000), tasks, until);
         let fair = cpu_time(&history, until, 2).0 as f64 / 1e10;
-        let has_server = matches!(kernel.1, "6.12" | "6.18" | "7.2");
         // Up to 6.11 the time of reservations counts for the limit of real-time tasks: these are off ever earlier in a
         // period, and fair tasks get what the reservation leaves then.
         let expected = if has_server { 0.049..0.051 } else { 0.01..0.02 };
@@ -163,20 +164,23 @@ fn starved_fair_tasks_have_the_fair_server() {
     }
 }
 
-/// Specs section 11 "Admission": Σ Q/P ≤ M · 0.95.
+/// Specs section 11 "Admission": Σ Q/P ≤ M · 0.95, less the fair servers' 0.05 where there are any. Linux 6.18.44 on two
+/// CPUs took 0.90 beside 0.90 and refused 0.91 (`chrt -d -T 91000000 -P 100000000 -D 100000000 0 true`).
 #[test]
-fn no_more_than_95_percent_of_the_machine_is_promised() {
+fn no_more_than_95_percent_of_the_machine_is_promised_fair_servers_included() {
     for (name, kernel) in KERNELS {
         let refusal = |periods: &[u64]| {
             let tasks = periods.iter().map(|runtime| of(*runtime, 100, hog())).collect();
-            let (machine, options) = (one_cpu(1000), Options::default());
+            let (machine, options) = (Machine::flat(2, 1000).expect("a machine"), Options::default());
             let entry = goodness_policies::entry(name).expect("a policy");
             let made = (entry.make)(&machine, &[("kernel".into(), kernel.into())], options.seed).expect("settings");
             let work = Workload { tasks, horizon: Some(Time(1_000_000)), ..Workload::default() };
             simulate_with(&machine, made, work, None, &mut (), options).err().map(|why| why.to_string())
         };
-        assert_eq!(refusal(&[50, 44]), None);
-        let why = refusal(&[50, 46]).expect("96 % do not fit");
+        let most = if matches!(kernel, "6.1" | "6.6") { 95 } else { 90 };
+        assert_eq!(refusal(&[most, most]), None, "{kernel}");
+        let why = refusal(&[most, most + 1]).expect("a percent more does not fit");
+        assert!(why.contains(&format!("of the {} % that 2 CPU(s) may promise", 2 * most)), "{why}");
         assert!(why.contains("reserve less or use more CPUs"), "{why}");
     }
 }

@@ -1,5 +1,6 @@
 //! Metadata of a trace: header lines, and the JSON of `docs/recording-format.md`.
 
+use goodness_core::CPUS_MAX;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
@@ -33,13 +34,10 @@ pub struct Metadata {
     pub has_flags: bool,
 }
 
-/// CPUs that are supported.
-const CPUS_MAX: u64 = 1 << 16;
-
 impl Metadata {
     /// The machine has at least `cpus` CPUs.
     pub(crate) fn has_cpus(&mut self, cpus: u64) {
-        self.cpus = self.cpus.max(cpus.min(CPUS_MAX) as u32);
+        self.cpus = self.cpus.max(cpus.min(CPUS_MAX as u64) as u32);
     }
 
     /// Timer interrupts per second, if known. An impossible value in the header (0, or more than 100 000) counts as

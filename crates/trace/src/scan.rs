@@ -1,10 +1,8 @@
 //! Bytes of a line into numbers and pieces, without allocation.
 
 use crate::tasks::PID_MAX;
+use goodness_core::CPUS_MAX;
 use memchr::memrchr;
-
-/// The largest CPU number that is supported.
-const CPU_MAX: u64 = 0xffff;
 
 /// A whole number without sign; `None` for anything else or when it does not fit.
 #[inline]
@@ -32,7 +30,7 @@ pub(crate) fn thread_id(text: &[u8]) -> Option<u32> {
 /// The number of a CPU; `None` beyond the supported ones.
 #[inline]
 pub(crate) fn cpu_number(text: &[u8]) -> Option<u32> {
-    number(text).filter(|cpu| *cpu <= CPU_MAX).map(|cpu| cpu as u32)
+    number(text).filter(|cpu| *cpu < CPUS_MAX as u64).map(|cpu| cpu as u32)
 }
 
 /// An integer with an optional sign, as printed by `%d`; −1 may be printed as 4294967295.

@@ -129,10 +129,10 @@ pub const PRESETS: &[Preset] = &[
 
 /// Keys of a machine.
 pub const KEYS: &[Key] = &[
-    key("cpus", "whole number, 1 ..= 65536", "1", "number of CPUs", "cpus = 4"),
+    key("cpus", "whole number, 1 ..= 8192", "1", "number of CPUs", "cpus = 4"),
     key("hz", "whole number, 1 ..= 100000", "250", "timer interrupts per second and CPU", "hz = 1000"),
     key("first_tick", "time", "one period", "time of the first tick", r#"first_tick = "863us""#),
-    key("smt", "whole number, 1 ..= 65536", "1", "hardware threads of a core", "cpus = 4\nsmt = 2"),
+    key("smt", "whole number, 1 ..= 8192", "1", "hardware threads of a core", "cpus = 4\nsmt = 2"),
     key(
         "sibling_speed",
         "number, 0.01 ..= 1",
@@ -147,8 +147,8 @@ pub const KEYS: &[Key] = &[
         "speed of each CPU, 1024 of the fastest; threads of a core have the same",
         "cpus = 4\ncapacity = [446, 446, 1024, 1024]",
     ),
-    key("cache", "whole number, 1 ..= 65536", "all CPUs", "CPUs that share a last-level cache", "cpus = 4\ncache = 2"),
-    key("node", "whole number, 1 ..= 65536", "all CPUs", "CPUs of a memory node", "cpus = 4\nnode = 2"),
+    key("cache", "whole number, 1 ..= 8192", "all CPUs", "CPUs that share a last-level cache", "cpus = 4\ncache = 2"),
+    key("node", "whole number, 1 ..= 8192", "all CPUs", "CPUs of a memory node", "cpus = 4\nnode = 2"),
     key("switch", "time", r#""0""#, "cost of switching tasks", r#"switch = "2us""#),
     key(
         "address_space",
@@ -227,7 +227,7 @@ fn pairs_of(text: &str) -> Result<Vec<(String, String)>, String> {
 }
 
 /// The largest number of CPUs, and so of those in any group.
-const CPUS_MAX: u64 = 65_536;
+const CPUS_MAX: u64 = goodness_core::CPUS_MAX as u64;
 /// Speed of each of two busy threads of a core, of 1024: together they do 1.25 times the work of one
 /// (docs/specs/groups-locks.md section 6; from 1.15 to 1.30 were measured).
 const SIBLING_SPEED: u32 = 640;
@@ -415,9 +415,9 @@ mod tests {
     #[test]
     fn a_machine_that_cannot_be_is_refused_with_a_remedy() {
         for (text, expected) in [
-            ("cpus=0", "1 ..= 65536"),
-            ("cpus=-1", "1 ..= 65536"),
-            ("cpus=99999999", "1 ..= 65536"),
+            ("cpus=0", "1 ..= 8192"),
+            ("cpus=-1", "1 ..= 8192"),
+            ("cpus=99999999", "1 ..= 8192"),
             ("hz=9999999999999999999", "hz = 9999999999999999999: a whole number in 1 ..= 100000"),
             ("cpus=1,cpus=2", "\"cpus\" is given twice, as 1 and as 2"),
             ("cpu=1", "nearest is \"cpus\""),

@@ -1,6 +1,6 @@
 //! Safe wrappers of the system calls of a played task: waiting, scheduling class, CPU time.
 
-use goodness_core::CpuId;
+use goodness_core::{CPUS_MAX, CpuId};
 use goodness_sys::process;
 use std::io;
 use std::os::fd::RawFd;
@@ -8,9 +8,6 @@ use std::sync::atomic::AtomicU32;
 
 /// The number of `SCHED_EXT`, the class of loaded policies (Linux 6.12, `include/uapi/linux/sched.h`).
 pub const SCHED_EXT: i32 = 7;
-
-/// CPUs a mask of ours has room for, as in the kernel's largest builds.
-pub const CPUS_MAX: usize = 8192;
 
 /// `ns` as a `timespec`.
 fn timespec(ns: u64) -> libc::timespec {

@@ -125,7 +125,7 @@ impl<O: Order> Registered for Stack<O> {
             members: Members::default(),
             listed: PerTask::default(),
             cpus: machine.cpu_ids().map(cpu).collect(),
-            reserved: Reserved::new(machine),
+            reserved: Reserved::new(machine, serves),
             urgent: Urgent::new(machine),
             loads: Loads::new(machine),
             wakeups: Wakeups::new(machine, seed),

@@ -58,9 +58,10 @@ pub fn is_fair(cx: &Context, task: TaskId) -> bool {
 }
 
 impl Reserved {
-    pub fn new(machine: &Machine) -> Reserved {
+    /// No reservation yet; `serves_fair` if each CPU has a fair server.
+    pub fn new(machine: &Machine, serves_fair: bool) -> Reserved {
         Reserved {
-            servers: Servers::new(machine.cpu_count(), false),
+            servers: Servers::new(machine.cpu_count(), false, serves_fair),
             at: PerTask::default(),
             places: Places::default(),
             queue: Ordered::default(),
