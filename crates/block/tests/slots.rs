@@ -157,3 +157,9 @@ fn groups_that_ask_for_less_than_their_parts_share_by_weight() {
     expect_shares(&parts(&[(1, 64), (2, 64)]), &[1.0, 3.0], 10.0);
     expect_shares(&parts(&[(1, 1), (2, 1)]), &[1.0, 1.0], 20.0);
 }
+/// Whoever has its part may still take the first slot when it is free.
+#[test]
+fn jobs_that_all_ask_for_more_than_their_parts_go_on_with_the_first_slot() {
+    let parts = Load::new(&FLAT, ",slot_limits=on", 8, &[(1, 64), (2, 64), (3, 64)]).run();
+    assert!(parts.iter().all(|reads| *reads > 1000.0), "{parts:?}");
+}

@@ -288,3 +288,20 @@ impl MadeElevator {
         MadeElevator { about: E::ENTRY.about, facts, elevator }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tree_costs_its_levels_and_lists_one_each() {
+        let facts =
+            QueueFacts { hz: 250, depth: 1, queues: 1, cpus: 1, rotational: true, sectors: 1000, requests: 128 };
+        let (requests, effort) = (RequestTable::default(), EffortMeter::default());
+        let cx = IoContext { now: Time::ZERO, requests: &requests, facts: &facts, in_flight: 0, effort: &effort };
+        for (len, lists, inserts) in [(0, 0, 0), (1, 2, 3), (7, 0, 3), (8, 0, 4), (1000, 3, 13)] {
+            cx.linked(len, lists);
+            assert_eq!(effort.take(), [0, 0, inserts, 0], "{len} elements and {lists} lists");
+        }
+    }
+}

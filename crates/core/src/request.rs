@@ -426,6 +426,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_request_is_the_io_that_it_was_made_for() {
+        let io = Io {
+            op: Operation::Write,
+            sync: true,
+            durable: true,
+            mergeable: false,
+            owner: Submitter(5),
+            priority: IoPriority::from_nice(-20),
+            cpu: 3,
+            group: GroupId(2),
+            ..Io::read(Submitter(4), 800, 16)
+        };
+        let request = Request::of(&io, Time(7));
+        assert_eq!(request.as_io(), io);
+        assert_eq!((request.segments, request.allocated, request.issued), (1, Time(7), Time::NEVER));
+    }
+
+    #[test]
     fn nice_gives_a_level_of_best_effort_in_steps_of_five() {
         let level = |nice| IoPriority::from_nice(nice).level;
         assert_eq!([level(-20), level(-16), level(-15), level(0), level(19)], [0, 0, 1, 4, 7]);

@@ -21,9 +21,10 @@ use crate::storage;
 use crate::throttles::Throttles;
 use crate::work::Work;
 use goodness_core::{
-    Class, CpuSet, Group, HORIZON_MAX, Machine, PolicyEntry, Seed, TaskId, TaskSpec, Time, Workload, WorkloadSource,
+    Class, CpuSet, Group, HORIZON_MAX, Machine, PolicyEntry, Remarked, Remarks, Seed, TaskId, TaskSpec, Time, Workload,
+    WorkloadSource,
 };
-use goodness_observe::Window;
+use goodness_observe::{Lull, Subject, Window};
 use goodness_report::figure;
 use goodness_report::model::Fidelity;
 use goodness_report::offline::Offline;
@@ -317,6 +318,7 @@ impl<'a> Plan<'a> {
         let mut unheeded = lacks(job.contender.policy.entry(), &work);
         unheeded.extend(storage::unheeded(&work, job.contender.elevator.as_ref()));
         let (groups, fitted) = (work.groups.clone(), FittedDisk::all(&work.storage));
+        let mut lull = self.lull(job, &work);
         let end = last(&work);
         let began = self.timing.then(Instant::now);
         let recorder = (job.index.is_some() && job.replication == self.first && self.timelines.slices > 0)
@@ -334,7 +336,7 @@ impl<'a> Plan<'a> {
             recorder,
             fifths: self.compared_window(job),
             pulse: Some(&|at| pulse(at, end)),
-            beside: Beside { around, ..Beside::default() },
+            beside: Beside { around, observer: lull.as_mut().map(|it| it as _), ..Beside::default() },
         })
         .map_err(|fault| self.refusal(&fault, &tasks, job))?;
         if !job.may_stop {
@@ -354,12 +356,28 @@ impl<'a> Plan<'a> {
             fifths: run.fifths,
             tasks,
             groups,
-            remarks: remarks.map(|remarks| remarks()).unwrap_or_default(),
+            remarks: self.remarked(remarks, lull),
             unheeded,
             fitted,
             outcome: run.outcome,
             wall_ns: began.map(|began| began.elapsed().as_nanos() as u64),
         })
+    }
+
+    /// What finds lulls of a replay with requests, in the run whose doubts are told.
+    fn lull(&self, job: &Job, work: &Workload) -> Option<Lull> {
+        let is_told = job.index.is_some() && job.replication == self.first;
+        let recorded = self.recorded.filter(|it| is_told && it.lull.is_some())?;
+        let window = Window { from: Time::ZERO + work.warmup, to: Time::ZERO + recorded.length() };
+        Some(Lull::new(window, &Subject::all(work)))
+    }
+
+    /// The remarks of the work, and the doubt that a lull leaves.
+    fn remarked(&self, remarks: Option<Remarks>, lull: Option<Lull>) -> Remarked {
+        let mut remarked = remarks.map(|remarks| remarks()).unwrap_or_default();
+        let doubt = self.recorded.zip(lull).and_then(|(recorded, it)| standstill::ran_dry(recorded, it.finish()));
+        remarked.doubts.extend(doubt);
+        remarked
     }
 
     /// The work and the machine of one simulation.

@@ -88,7 +88,7 @@ impl Runs {
         report.details.warnings.extend(self.without_cgroup(&report));
         let in_short = report.ranked_by().and_then(|metric| in_short(self.contenders(), self.cpus, metric));
         report.details.warnings.extend(in_short);
-        let doubts = doubts(&self.arms).into_iter().chain(self.fitted().iter().filter_map(FittedDisk::doubt)).collect();
+        let doubts = self.doubts().chain(self.fitted().iter().filter_map(FittedDisk::doubt)).collect();
         report.trust = Trust::of(report.fidelity.as_ref(), report.ranked_by(), doubts);
         report.runs = self.every_run(&report);
         report.details.effects = report.ranked_by().and_then(|metric| effects(&self.arms, metric));
@@ -140,13 +140,13 @@ fn remarks(arms: &[Arm]) -> impl Iterator<Item = String> {
     arms.iter().flat_map(|arm| arm.first.remarks.notes.iter().map(|remark| format!("{}: {remark}", arm.contender)))
 }
 
-/// Reasons of the work not to trust the first run of some contender.
-fn doubts(arms: &[Arm]) -> Vec<String> {
-    let of = |arm: &Arm| arm.first.remarks.doubts.iter().map(|doubt| format!("{}: {doubt}", arm.contender)).collect();
-    arms.iter().flat_map(|arm| -> Vec<String> { of(arm) }).collect()
-}
-
 impl Runs {
+    /// Reasons not to trust the first run of some arm.
+    fn doubts(&self) -> impl Iterator<Item = String> {
+        let all = self.arms.iter().flat_map(|arm| arm.first.remarks.doubts.iter().map(move |doubt| (arm, doubt)));
+        all.map(|(arm, doubt)| format!("{}: {doubt}", self.name(arm)))
+    }
+
     /// The values of every run, by arm, then input.
     fn every_run(&self, report: &Report) -> Vec<PolicyRuns> {
         let of = |label: &str, input: &str, values: &[Vec<Option<f64>>], requests: &[u64]| {

@@ -1,9 +1,10 @@
 //! Deadlocks and faults of the work: tasks that wait for something that never happens.
 
 use crate::again::Again;
+use crate::recorded::Recorded;
 use crate::refusal::Refusal;
 use crate::run::{Named, RunResult};
-use goodness_core::{Awaited, TaskId, WorkloadSource};
+use goodness_core::{Awaited, Span, TaskId, WorkloadSource};
 use goodness_report::figure;
 use goodness_sim::{End, Fault, Outcome};
 
@@ -51,6 +52,23 @@ pub(crate) fn remark(source: &dyn WorkloadSource, run: &RunResult) -> Option<Str
             "the run ended at {}, when no task could continue: {}",
             outcome.end,
             who_waits(source, &run.tasks, outcome)
+        )
+    })
+}
+
+/// Part of the window by which a lull is longer than any recorded one where a replay ran dry. A choice.
+const DRY: u64 = 5;
+
+/// Reason not to trust a replay whose longest time without a request, in which no judged task wanted a CPU, is this: it
+/// waits for what the recording does not show, such as the next request of a client that was served faster.
+pub(crate) fn ran_dry(recorded: &Recorded, replayed: Span) -> Option<String> {
+    let usual = recorded.lull?;
+    (replayed > usual + Span(recorded.length().0 / DRY)).then(|| {
+        format!(
+            "for {} no request is answered and no task of the service wants a CPU, in the recording for {} at most; the \
+             replay waits for what was not recorded, and may understate the work done",
+            figure::time(Some(replayed.0)),
+            figure::time(Some(usual.0))
         )
     })
 }

@@ -106,6 +106,7 @@ fn recorded(found: FoundRecorded, options: &OpenOptions, warnings: &mut Vec<Stri
     Ok(Recorded {
         whole: None,
         fifths: Vec::new(),
+        lull: None,
         batch_errors: Vec::new(),
         policy: PolicySpec::parse(STANDARD_POLICY)?,
         elevator: Some(elevator),

@@ -7,7 +7,7 @@ use crate::refusal::Refusal;
 use crate::run::Named;
 use crate::work::Work;
 use goodness_core::{CpuId, HORIZON_MAX, Span, Time, WorkloadSource};
-use goodness_observe::{Batches, ByFifth, Fifths, Measured, Metrics, Subject, Window};
+use goodness_observe::{Batches, ByFifth, Fifths, Lull, Measured, Metrics, Subject, Window};
 use goodness_replay::requests::{AtOnce, Kind};
 use goodness_replay::{
     Figure, History, Others, Participant, Recovered, RecoveredTask, Replay, ReplayOptions, Requests, machine_of,
@@ -39,12 +39,13 @@ pub(super) fn recover_work(
     warnings.extend(goodness_replay::attributes::not_followed(recording));
     let whole = with_others(&history, options.replay);
     let compared = whole.as_ref().unwrap_or(&recovered);
-    let (measured, fifths, batches) = measure(recording, &history, &recovered.requests);
+    let (measured, fifths, batches, lull) = measure(recording, &history, &recovered.requests);
     let recorded = Recorded {
         policy: policy_of(recording, &mut warnings)?,
         elevator: None,
         measured,
         fifths,
+        lull,
         batch_errors: batch_errors(&batches),
         lacks: compared.saturated().map(saturated).chain(compared.requests.at_once.iter().map(at_once)).collect(),
         cpus: usable(&compared.tasks, history.cpus),
@@ -174,13 +175,22 @@ pub(crate) fn subjects(history: &History) -> Vec<Subject> {
     history.participants.iter().map(subject).collect()
 }
 
-/// Metrics of the recording itself, CPU time by task and fifth, and the metrics of each fifth.
-fn measure(recording: &Recording, history: &History, requests: &Requests) -> (Measured, Vec<ByFifth>, Vec<Measured>) {
+/// Metrics of the recording itself, CPU time by task and fifth, the metrics of each fifth, and the longest lull if there
+/// are requests.
+fn measure(
+    recording: &Recording,
+    history: &History,
+    requests: &Requests,
+) -> (Measured, Vec<ByFifth>, Vec<Measured>, Option<Span>) {
     let subjects = subjects(history);
     let window = Window { from: recording.start(), to: recording.end().max(Time(1)) };
     let metrics = Metrics::new(history.cpus, window.from, &subjects);
     let batches = Batches::new(history.cpus, window, &subjects);
-    let mut observer = (metrics, Fifths::new(history.cpus, window), batches);
+    let beside = (Fifths::new(history.cpus, window), Lull::new(window, &subjects));
+    let mut observer = (metrics, beside, batches);
     recording.observe_served(&requests.served(history.records), &mut observer);
-    (observer.0.finish(window.to), observer.1.finish(), observer.2.finish())
+    let (metrics, (fifths, lull), batches) = observer;
+    let measured = metrics.finish(window.to);
+    let has_requests = measured.get("throughput").samples > 0;
+    (measured, fifths.finish(), batches.finish(), has_requests.then(|| lull.finish()))
 }
