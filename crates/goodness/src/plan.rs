@@ -317,9 +317,8 @@ impl<'a> Plan<'a> {
         let remarks = work.remarks.take();
         let mut unheeded = lacks(job.contender.policy.entry(), &work);
         unheeded.extend(storage::unheeded(&work, job.contender.elevator.as_ref()));
-        let (groups, fitted) = (work.groups.clone(), FittedDisk::all(&work.storage));
+        let (groups, fitted, end) = (work.groups.clone(), FittedDisk::all(&work.storage), last(&work));
         let mut lull = self.lull(job, &work);
-        let end = last(&work);
         let began = self.timing.then(Instant::now);
         let recorder = (job.index.is_some() && job.replication == self.first && self.timelines.slices > 0)
             .then(|| self.recorder(&machine));

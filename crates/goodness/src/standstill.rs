@@ -65,8 +65,8 @@ pub(crate) fn ran_dry(recorded: &Recorded, replayed: Span) -> Option<String> {
     let usual = recorded.lull?;
     (replayed > usual + Span(recorded.length().0 / DRY)).then(|| {
         format!(
-            "for {} no request is answered and no task of the service wants a CPU, in the recording for {} at most; the \
-             replay waits for what was not recorded, and may understate the work done",
+            "for {} no request is answered and no task of the service wants a CPU, in the recording for {} at most; \
+             the replay waits for what was not recorded, and may understate the work done",
             figure::time(Some(replayed.0)),
             figure::time(Some(usual.0))
         )

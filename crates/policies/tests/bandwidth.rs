@@ -3,8 +3,8 @@
 //! runtime by deadline is at most what is admitted, and can be met (specs section 11, specs/smp.md section 6.3).
 //!
 //! A runtime ends at a tick, and who overruns pays back in its next period. So a task may have a tick more than its
-//! runtimes, and be late by a tick for each task. It may also be late by what the fair server has at a time, 50 ms: that
-//! waits until it has to run, and then has the earliest deadline.
+//! runtimes, and be late by a tick for each task. It may also be late by what the fair server has at a time, 50 ms:
+//! that waits until it has to run, and then has the earliest deadline.
 //!
 //! `DRAWS=20000 FIRST=0 cargo test --release -p goodness-policies --test bandwidth -- --nocapture` draws as many sets,
 //! from that seed on; without them a few hundred, from another seed in each run.

@@ -39,7 +39,7 @@ pub(super) fn recover_work(
     warnings.extend(goodness_replay::attributes::not_followed(recording));
     let whole = with_others(&history, options.replay);
     let compared = whole.as_ref().unwrap_or(&recovered);
-    let (measured, fifths, batches, lull) = measure(recording, &history, &recovered.requests);
+    let (measured, (fifths, batches, lull)) = measure(recording, &history, &recovered.requests);
     let recorded = Recorded {
         policy: policy_of(recording, &mut warnings)?,
         elevator: None,
@@ -175,13 +175,11 @@ pub(crate) fn subjects(history: &History) -> Vec<Subject> {
     history.participants.iter().map(subject).collect()
 }
 
-/// Metrics of the recording itself, CPU time by task and fifth, the metrics of each fifth, and the longest lull if there
-/// are requests.
-fn measure(
-    recording: &Recording,
-    history: &History,
-    requests: &Requests,
-) -> (Measured, Vec<ByFifth>, Vec<Measured>, Option<Span>) {
+/// CPU time by task and fifth, the metrics of each fifth, and the longest lull if there are requests.
+type ByPart = (Vec<ByFifth>, Vec<Measured>, Option<Span>);
+
+/// Metrics of the recording itself, and what it shows of its parts.
+fn measure(recording: &Recording, history: &History, requests: &Requests) -> (Measured, ByPart) {
     let subjects = subjects(history);
     let window = Window { from: recording.start(), to: recording.end().max(Time(1)) };
     let metrics = Metrics::new(history.cpus, window.from, &subjects);
@@ -192,5 +190,5 @@ fn measure(
     let (metrics, (fifths, lull), batches) = observer;
     let measured = metrics.finish(window.to);
     let has_requests = measured.get("throughput").samples > 0;
-    (measured, fifths.finish(), batches.finish(), has_requests.then(|| lull.finish()))
+    (measured, (fifths.finish(), batches.finish(), has_requests.then(|| lull.finish())))
 }

@@ -3,9 +3,10 @@
 //!
 //! Source: specs section 11 (general knowledge, not checked against the kernel): the wake-up rule, throttling until the
 //! next period, admission up to 95 % of the machine, the limits of runtime and period. Measured on Linux 6.18: the fair
-//! servers' 5 % are among what is promised. General knowledge beyond the sheet: a yield gives up the rest of the budget; a task whose deadline is shorter than its period and that wakes
-//! between the two waits for the next period; GRUB slows a budget down to max(own, active)/0.95 of real time, and a
-//! task that blocks counts as active until its zero-lag time.
+//! servers' 5 % are among what is promised. General knowledge beyond the sheet: a yield gives up the rest of the
+//! budget; a task whose deadline is shorter than its period and that wakes between the two waits for the next period;
+//! GRUB slows a budget down to max(own, active)/0.95 of real time, and a task that blocks counts as active until its
+//! zero-lag time.
 //! Departures: with GRUB each CPU's share of the active bandwidth is the machine's mean. The bandwidth of a task that
 //! ends is free at once.
 
