@@ -277,6 +277,65 @@ fn the_bounds_are_near_and_other_rules_break_them() {
     }
 }
 
+/// Policies whose rules bound the time that a runnable task waits for one CPU, settings as in [`PROMISES`], and the
+/// bound in ns.
+type Wait = (&'static str, fn(&Load) -> f64);
+const WAITS: [Wait; 3] = [
+    // A turn of each other (specs 11).
+    ("rr", |load| (load.nices.len() - 1) as f64 * load.slice as f64),
+    // The lag of a task stays within the longest request: while it waits, its share of the time is two of them at most.
+    ("eevdf", |load| 2.0 * whole_by_lightest(load) * (request(load) as f64 + load.tick())),
+    // As much for what a task may be behind and ahead, a slice and a tick each, and what a sleeper is given.
+    ("cfs", |load| whole_by_lightest(load) * (2.0 * (6e6 + load.tick()) + 6e6)),
+];
+
+/// Weight of all tasks by that of the lightest.
+fn whole_by_lightest(load: &Load) -> f64 {
+    let all = 0..load.nices.len();
+    let lightest = all.clone().max_by_key(|task| load.nices[*task]).expect("a task");
+    all.map(|task| load.ratio(task, lightest)).sum()
+}
+
+/// The first wait longer than `part` of the bound in all draws, as the checker tells it.
+fn overlong((named, bound): Wait, policy: &str, part: f64, seeds: &Range<u64>) -> Option<String> {
+    let promise = PROMISES.iter().find(|it| it.policy == named).expect("a policy of the list");
+    let entry = goodness_policies::entry(policy).expect("a listed policy");
+    let of_draw = |seed: u64| {
+        let load = Load::drawn(seed, promise.holds_with_sleepers);
+        let settings = if policy == named { (promise.settings)(&load) } else { vec![] };
+        let settings: Vec<(String, String)> = settings.into_iter().map(|(name, value)| (name.into(), value)).collect();
+        let machine = one_cpu(load.hz);
+        let work = Workload { tasks: load.tasks(), horizon: Some(Time(HORIZON.0)), ..Workload::default() };
+        let longest = Span((part * bound(&load)) as u64);
+        let mut checkers = Checkers::new(1, &Subject::all(&work)).with_wait_bound(longest);
+        let made = (entry.make)(&machine, &settings, Seed(seed)).expect("valid settings");
+        let outcome =
+            simulate_with(&machine, made, work, None, &mut checkers, Options::default()).expect("a sound run");
+        let found = checkers.finish(outcome.end, Ending::Horizon).violations;
+        found.first().map(|it| format!("{policy}, seed {seed}: {} {}", it.checker, it.sentence))
+    };
+    seeds.clone().find_map(of_draw)
+}
+
+#[test]
+fn nobody_waits_longer_than_the_rules_allow() {
+    let seeds = drawn::seeds(FEW);
+    let broken: Vec<String> = WAITS.into_iter().filter_map(|wait| overlong(wait, wait.0, 1.0, &seeds)).collect();
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+/// The controls: a quarter of each bound is too little, and policies without that rule break round robin's.
+#[test]
+fn the_bounds_of_waits_are_near_and_other_rules_break_them() {
+    for wait in WAITS {
+        let told = overlong(wait, wait.0, 0.25, &(0..FEW)).unwrap_or_else(|| panic!("{} needs no quarter", wait.0));
+        assert!(told.contains("bounded_wait"), "{told}");
+    }
+    for other in ["fifo", "sjf", "srtf", "lottery", "linux-2.2"] {
+        assert!(overlong(WAITS[0], other, 1.0, &(0..FEW)).is_some(), "{other} keeps round robin's bound");
+    }
+}
+
 /// Longest time in ns, by the number of CPUs and the tick.
 type Bound = fn(f64, f64) -> f64;
 
