@@ -53,12 +53,13 @@ const fn guest(kernel: &'static str, cpus: u32, shape: Shape) -> Guest {
 }
 
 /// The guests in which the loads of `fidelity/smp` were played.
-pub const GUESTS: [Guest; 6] = [
+pub const GUESTS: [Guest; 7] = [
     guest("6.1", 2, Shape::Flat),
     guest("6.1", 4, Shape::Flat),
     guest("6.12", 4, Shape::Flat),
     guest("6.18", 2, Shape::Flat),
     guest("6.18", 4, Shape::Flat),
+    guest("6.18", 8, Shape::Flat),
     guest("7.3", 4, Shape::Flat),
 ];
 
