@@ -157,6 +157,7 @@ fn groups_that_ask_for_less_than_their_parts_share_by_weight() {
     expect_shares(&parts(&[(1, 64), (2, 64)]), &[1.0, 3.0], 10.0);
     expect_shares(&parts(&[(1, 1), (2, 1)]), &[1.0, 1.0], 20.0);
 }
+
 /// Whoever has its part may still take the first slot when it is free.
 #[test]
 fn jobs_that_all_ask_for_more_than_their_parts_go_on_with_the_first_slot() {

@@ -4,7 +4,7 @@ use crate::time::{Span, Time};
 use std::fmt;
 
 /// The most CPUs of a machine: those of Linux's largest builds. Idle CPUs of the fair classes each look at all others,
-/// in one event.
+/// in one event: with more it would take minutes, in which Ctrl-C does nothing.
 pub const CPUS_MAX: usize = 8_192;
 
 /// A CPU's dense number.
@@ -12,6 +12,9 @@ pub const CPUS_MAX: usize = 8_192;
 pub struct CpuId(pub u32);
 
 impl CpuId {
+    /// The last CPU of the largest machine.
+    pub const LAST: CpuId = CpuId(CPUS_MAX as u32 - 1);
+
     /// The number as an index.
     #[must_use]
     pub const fn index(self) -> usize {

@@ -266,7 +266,7 @@ fn cpus(text: &str, value: &str) -> Result<Vec<CpuId>, Refusal> {
     let mut list = Vec::new();
     for part in value.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last) = (number(text, first, 0, 65_535)?, number(text, last, 0, 65_535)?);
+        let (first, last) = (number(text, first, 0, CpuId::LAST.0)?, number(text, last, 0, CpuId::LAST.0)?);
         list.extend((first..=last).map(CpuId));
     }
     if list.is_empty() { Err(wrong(text, "no CPU is named")) } else { Ok(list) }

@@ -355,7 +355,7 @@ impl<'a> Plan<'a> {
             fifths: run.fifths,
             tasks,
             groups,
-            remarks: self.remarked(remarks, lull),
+            remarks: self.remarked(remarks, lull.filter(|_| run.outcome.reason != End::Stopped)),
             unheeded,
             fitted,
             outcome: run.outcome,
@@ -368,7 +368,8 @@ impl<'a> Plan<'a> {
         let is_told = job.index.is_some() && job.replication == self.first;
         let recorded = self.recorded.filter(|it| is_told && it.lull.is_some())?;
         let window = Window { from: Time::ZERO + work.warmup, to: Time::ZERO + recorded.length() };
-        Some(Lull::new(window, &Subject::all(work)))
+        // Work that ends with what was recorded may be done early.
+        (work.horizon == Some(window.to)).then(|| Lull::new(window, &Subject::all(work)))
     }
 
     /// The remarks of the work, and the doubt that a lull leaves.

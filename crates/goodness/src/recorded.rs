@@ -17,8 +17,7 @@ pub struct Recorded {
     pub measured: Measured,
     /// CPU time by task of the recording and fifth of the window; empty for a trace of block I/O.
     pub(crate) fifths: Vec<ByFifth>,
-    /// The longest time without a request in which no judged task wanted a CPU ([`goodness_observe::Lull`]); `None`
-    /// without requests.
+    /// The longest lull ([`goodness_observe::Lull`]); `None` without requests.
     pub(crate) lull: Option<Span>,
     /// Standard error of the logarithm of each metric, from the differences between fifths; empty for a trace of block
     /// I/O.

@@ -46,16 +46,7 @@ impl Runs {
     #[must_use]
     pub fn report(&self, circumstances: Circumstances) -> Report {
         let Circumstances { input, mut details, commit, again } = circumstances;
-        details.warnings.extend(self.stopped.clone());
-        details.warnings.extend(self.remark.clone());
-        details.warnings.extend(self.free_elevators.clone());
-        details.warnings.extend(self.arms.iter().filter_map(|arm| arm.overdue.clone()));
-        details.warnings.extend(self.arms.iter().flat_map(unheeded));
-        details.warnings.extend(self.fitted().iter().filter(|it| it.doubt().is_none()).map(FittedDisk::sentence));
-        details.warnings.extend(freed(&self.arms));
-        details.warnings.extend(self.without_effect());
-        details.workload_notes.extend(remarks(&self.arms));
-        details.workload_notes.extend(self.model_error_notes());
+        self.warn(&mut details);
         let comparisons = self.compare_all();
         details.has_arms = self.has_arms();
         let policies = self.arms.iter().enumerate().map(|(index, arm)| PolicyReport {
@@ -88,8 +79,7 @@ impl Runs {
         report.details.warnings.extend(self.without_cgroup(&report));
         let in_short = report.ranked_by().and_then(|metric| in_short(self.contenders(), self.cpus, metric));
         report.details.warnings.extend(in_short);
-        let doubts = self.doubts().chain(self.fitted().iter().filter_map(FittedDisk::doubt)).collect();
-        report.trust = Trust::of(report.fidelity.as_ref(), report.ranked_by(), doubts);
+        report.trust = Trust::of(report.fidelity.as_ref(), report.ranked_by(), self.doubts());
         report.runs = self.every_run(&report);
         report.details.effects = report.ranked_by().and_then(|metric| effects(&self.arms, metric));
         report
@@ -110,41 +100,52 @@ fn settings(arm: &Arm) -> Vec<Setting> {
     of_policy.chain(of_elevator).collect()
 }
 
-/// A warning about an elevator that ignores weights of groups.
-fn unheeded(arm: &Arm) -> impl Iterator<Item = String> {
-    arm.first.unheeded.iter().map(|warning| format!("{}: {warning}", arm.contender))
-}
-
-/// Sentences about the tasks that a CPU going offline left without one: one for each arm, or a single one if they are
-/// the same.
-fn freed(arms: &[Arm]) -> Vec<String> {
-    let of = |arm: &Arm| {
-        let (set_free, tasks) = (&arm.first.outcome.set_free, &arm.first.tasks);
-        let (first, at) = *set_free.first()?;
-        let whom = tasks.get(first.index()).map_or_else(|| first.to_string(), |it| figure::name(&it.name));
-        let others = set_free.len() - 1;
-        let more = if others > 0 { format!(" (and {others} more)") } else { String::new() };
-        Some(format!("CPU that {whom}{more} may use was online at {at}: as in Linux, it may use any CPU since"))
-    };
-    let said: Vec<Option<String>> = arms.iter().map(of).collect();
-    match said.first() {
-        Some(Some(first)) if said.iter().all(|it| it.as_ref() == Some(first)) => vec![format!("No {first}.")],
-        _ => {
-            arms.iter().zip(said).filter_map(|(arm, said)| Some(format!("{}: no {}.", arm.contender, said?))).collect()
-        }
-    }
-}
-
-/// Remarks of the work on the first run of each contender.
-fn remarks(arms: &[Arm]) -> impl Iterator<Item = String> {
-    arms.iter().flat_map(|arm| arm.first.remarks.notes.iter().map(|remark| format!("{}: {remark}", arm.contender)))
-}
-
 impl Runs {
-    /// Reasons not to trust the first run of some arm.
-    fn doubts(&self) -> impl Iterator<Item = String> {
-        let all = self.arms.iter().flat_map(|arm| arm.first.remarks.doubts.iter().map(move |doubt| (arm, doubt)));
-        all.map(|(arm, doubt)| format!("{}: {doubt}", self.name(arm)))
+    /// Sentences about the first run of each arm, behind the arm's name.
+    fn each_says<'a>(&'a self, of: fn(&'a Arm) -> &'a [String]) -> impl Iterator<Item = String> + 'a {
+        let all = self.arms.iter().flat_map(move |arm| of(arm).iter().map(move |sentence| (arm, sentence)));
+        all.map(|(arm, sentence)| format!("{}: {sentence}", self.name(arm)))
+    }
+
+    /// Adds what a reader has to know about the runs.
+    fn warn(&self, details: &mut Details) {
+        details.warnings.extend(self.stopped.clone());
+        details.warnings.extend(self.remark.clone());
+        details.warnings.extend(self.free_elevators.clone());
+        details.warnings.extend(self.arms.iter().filter_map(|arm| arm.overdue.clone()));
+        details.warnings.extend(self.each_says(|arm| &arm.first.unheeded));
+        details.warnings.extend(self.fitted().iter().filter(|it| it.doubt().is_none()).map(FittedDisk::sentence));
+        details.warnings.extend(self.freed());
+        details.warnings.extend(self.without_effect());
+        details.workload_notes.extend(self.each_says(|arm| &arm.first.remarks.notes));
+        details.workload_notes.extend(self.model_error_notes());
+    }
+
+    /// Reasons not to trust the runs.
+    fn doubts(&self) -> Vec<String> {
+        let of_disks = self.fitted().into_iter().filter_map(|it| it.doubt());
+        self.each_says(|arm| &arm.first.remarks.doubts).chain(of_disks).collect()
+    }
+
+    /// Sentences about the tasks that a CPU going offline left without one: one for each arm, or a single one if they
+    /// are the same.
+    fn freed(&self) -> Vec<String> {
+        let of = |arm: &Arm| {
+            let (set_free, tasks) = (&arm.first.outcome.set_free, &arm.first.tasks);
+            let (first, at) = *set_free.first()?;
+            let whom = tasks.get(first.index()).map_or_else(|| first.to_string(), |it| figure::name(&it.name));
+            let others = set_free.len() - 1;
+            let more = if others > 0 { format!(" (and {others} more)") } else { String::new() };
+            Some(format!("CPU that {whom}{more} may use was online at {at}: as in Linux, it may use any CPU since"))
+        };
+        let said: Vec<Option<String>> = self.arms.iter().map(of).collect();
+        match said.first() {
+            Some(Some(first)) if said.iter().all(|it| it.as_ref() == Some(first)) => vec![format!("No {first}.")],
+            _ => {
+                let each = self.arms.iter().zip(said);
+                each.filter_map(|(arm, said)| Some(format!("{}: no {}.", self.name(arm), said?))).collect()
+            }
+        }
     }
 
     /// The values of every run, by arm, then input.
@@ -253,7 +254,7 @@ impl Runs {
     /// Notes on a simulation as such: features that its arms do not heed, and the model's error.
     pub(crate) fn simulation_notes(&self) -> Vec<String> {
         let of_disks = self.fitted().iter().map(FittedDisk::sentence);
-        self.arms.iter().flat_map(unheeded).chain(self.model_error_notes()).chain(of_disks).collect()
+        self.each_says(|arm| &arm.first.unheeded).chain(self.model_error_notes()).chain(of_disks).collect()
     }
 
     /// The contenders of simulated work; none of a recording, whose errors are those of its replay.

@@ -59,14 +59,14 @@ pub(crate) fn remark(source: &dyn WorkloadSource, run: &RunResult) -> Option<Str
 /// Part of the window by which a lull is longer than any recorded one where a replay ran dry. A choice.
 const DRY: u64 = 5;
 
-/// Reason not to trust a replay whose longest time without a request, in which no judged task wanted a CPU, is this: it
-/// waits for what the recording does not show, such as the next request of a client that was served faster.
+/// Reason not to trust a replay with this longest lull ([`goodness_observe::Lull`]): it waits for what the recording
+/// does not show, such as the next request of a client that was served faster.
 pub(crate) fn ran_dry(recorded: &Recorded, replayed: Span) -> Option<String> {
     let usual = recorded.lull?;
     (replayed > usual + Span(recorded.length().0 / DRY)).then(|| {
         format!(
-            "for {} no request is answered and no task of the service wants a CPU, in the recording for {} at most; \
-             the replay waits for what was not recorded, and may understate the work done",
+            "the service sleeps for {} without an answered request, in the recording for {} at most: the replay waits \
+             for what was not recorded, so its throughput may be too low",
             figure::time(Some(replayed.0)),
             figure::time(Some(usual.0))
         )

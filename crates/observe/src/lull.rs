@@ -1,5 +1,5 @@
-//! The longest lull: a time without an answered request in which no judged task wanted a CPU. A replay that has one and
-//! whose recording has none waits for what was not recorded.
+//! The longest lull: a time without an answered request in which no judged task runs and nobody waits for a CPU. A
+//! replay that has one, and whose recording has none, waits for what was not recorded.
 
 use crate::metrics::Window;
 use crate::subject::Subject;
@@ -9,27 +9,25 @@ use goodness_core::{Event, Observer, Span, TaskId, Time};
 #[derive(Clone, Debug)]
 pub struct Lull {
     window: Window,
-    judged: Vec<bool>,
-    /// By task: true if it runs or waits for a CPU, and is judged.
-    wants: Vec<bool>,
-    /// Number of those, and since when there are any, or none.
-    wanting: u32,
+    /// By task: whether it is judged, and whether it keeps a lull away now.
+    tasks: Vec<(bool, bool)>,
+    /// Number of tasks that do, and since when there are any, or none.
+    awake: u32,
     since: Time,
-    /// The present stretch without a request: how long no judged task wanted a CPU so far.
-    quiet: Span,
+    /// The lull since the last answered request, and the longest.
+    present: Span,
     longest: Span,
 }
 
 impl Lull {
-    /// Observes tasks that are described by `subjects`, or come of such a task.
+    /// Observes the tasks that `subjects` describe.
     #[must_use]
     pub fn new(window: Window, subjects: &[Subject]) -> Lull {
-        let judged = subjects.iter().map(|it| it.judged).collect();
-        let (quiet, longest) = (Span::ZERO, Span::ZERO);
-        Lull { window, judged, wants: Vec::new(), wanting: 0, since: window.from, quiet, longest }
+        let tasks = subjects.iter().map(|it| (it.judged, false)).collect();
+        Lull { window, tasks, awake: 0, since: window.from, present: Span::ZERO, longest: Span::ZERO }
     }
 
-    /// The longest lull, without the time in it in which a judged task wanted a CPU.
+    /// The longest lull. What a lull is interrupted by, other than a request, does not count.
     #[must_use]
     pub fn finish(mut self) -> Span {
         self.advance(self.window.to);
@@ -39,26 +37,20 @@ impl Lull {
     /// Counts the time up to `at`.
     fn advance(&mut self, at: Time) {
         let at = at.min(self.window.to);
-        if self.wanting == 0 {
-            self.quiet += at.since(self.since.min(at));
-            self.longest = self.longest.max(self.quiet);
+        if self.awake == 0 {
+            self.present += at.since(self.since.min(at));
+            self.longest = self.longest.max(self.present);
         }
         self.since = self.since.max(at);
     }
 
-    /// `task` wants a CPU from `at` on, or does not.
-    fn note(&mut self, at: Time, task: TaskId, wants: bool) {
-        let index = task.index();
-        if !self.judged.get(index).copied().unwrap_or_default() {
-            return;
-        }
-        if self.wants.len() <= index {
-            self.wants.resize(index + 1, false);
-        }
-        if self.wants[index] != wants {
+    /// From `at` on `task` runs, or waits for a CPU, or does neither.
+    fn note(&mut self, at: Time, task: TaskId, runs: bool, waits: bool) {
+        let Some((judged, was_awake)) = self.tasks.get_mut(task.index()) else { return };
+        let is_awake = waits || runs && *judged;
+        if std::mem::replace(was_awake, is_awake) != is_awake {
             self.advance(at);
-            self.wants[index] = wants;
-            self.wanting = if wants { self.wanting + 1 } else { self.wanting - 1 };
+            self.awake = if is_awake { self.awake + 1 } else { self.awake - 1 };
         }
     }
 }
@@ -66,22 +58,18 @@ impl Lull {
 impl Observer for Lull {
     fn observe(&mut self, at: Time, event: &Event) {
         match *event {
-            Event::Fork { parent: Some(parent), child } if child.index() >= self.judged.len() => {
-                let is_judged = self.judged.get(parent.index()).copied().unwrap_or_default();
-                self.judged.resize(child.index() + 1, is_judged);
-            }
-            Event::Wakeup { task, .. } => self.note(at, task, true),
+            Event::Wakeup { task, .. } => self.note(at, task, false, true),
             Event::Switch { prev, off, next, .. } => {
                 if let Some(prev) = prev {
-                    self.note(at, prev, off.is_runnable());
+                    self.note(at, prev, false, off.is_runnable());
                 }
                 if let Some(next) = next {
-                    self.note(at, next, true);
+                    self.note(at, next, true, false);
                 }
             }
             Event::Served { .. } => {
                 self.advance(at);
-                self.quiet = Span::ZERO;
+                self.present = Span::ZERO;
             }
             _ => {}
         }
@@ -109,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lull_is_a_time_without_requests_in_which_no_judged_task_runs_or_waits() {
+    fn a_lull_is_a_time_without_requests_in_which_no_judged_task_runs() {
         let served = Event::Served { task: TaskId(0), latency: Span(8) };
         let run = [
             (12, wakes(0)),
@@ -127,10 +115,12 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_a_cpu_is_in_no_lull_and_others_do_not_count() {
-        let starved = [(12, wakes(0)), (12, wakes(1)), (15, switch(None, Off::Sleeping, Some(1)))];
-        assert_eq!(lull([true, false], &starved), Span(2), "the judged one waits");
-        assert_eq!(lull([false, true], &starved), Span(2), "the judged one runs");
-        assert_eq!(lull([false, false], &starved), Span(100), "others do not count");
+    fn there_is_no_lull_while_anybody_waits_or_a_judged_task_runs() {
+        let runs = [(15, switch(None, Off::Sleeping, Some(1)))];
+        assert_eq!(lull([true, false], &runs), Span(100), "another one runs");
+        assert_eq!(lull([false, true], &runs), Span(5), "the judged one runs");
+        let waits = [(12, wakes(0)), (15, switch(None, Off::Sleeping, Some(1)))];
+        assert_eq!(lull([true, false], &waits), Span(2), "the judged one waits");
+        assert_eq!(lull([false, false], &waits), Span(2), "another one waits, which may serve a judged one");
     }
 }

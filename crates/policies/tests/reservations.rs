@@ -167,7 +167,7 @@ fn starved_fair_tasks_have_the_fair_server() {
 /// Specs section 11 "Admission": Σ Q/P ≤ M · 0.95, less the fair servers' 0.05 where there are any. Linux 6.18.44 on
 /// two CPUs took 0.90 beside 0.90 and refused 0.91 (`chrt -d -T 91000000 -P 100000000 -D 100000000 0 true`).
 #[test]
-fn no_more_than_95_percent_of_the_machine_is_promised_fair_servers_included() {
+fn no_more_than_95_percent_of_the_machine_are_promised_those_of_fair_servers_included() {
     for (name, kernel) in KERNELS {
         let refusal = |periods: &[u64]| {
             let tasks = periods.iter().map(|runtime| of(*runtime, 100, hog())).collect();

@@ -60,8 +60,10 @@ fn a_task_that_uses_what_is_not_there_ends_the_run_and_is_named() {
 #[test]
 fn a_task_that_uses_what_is_there_is_not_at_fault() {
     let here = Channel(0);
-    for step in [Step::Wait(here), Step::Wake(here), Step::WakeAll(here), Step::Interrupt(here), Step::Lock(LockId(0))]
-    {
+    let waits = [Step::Wait(here), Step::WaitUninterruptible(here)];
+    let wakes = [Step::Wake(here), Step::WakeSync(here), Step::WakeAll(here), Step::Interrupt(here)];
+    let others = [Step::Lock(LockId(0)), Step::SetGroup(GroupId::ROOT), Step::SetAffinity(CpuSet::Small(1))];
+    for step in waits.into_iter().chain(wakes).chain(others) {
         assert_eq!(said(step), None);
     }
 }

@@ -118,7 +118,7 @@ impl Repair {
             Repair::MissingWaking => ("missing_waking", "sleeps that end without a waking, ended at the switch"),
             Repair::FirstSeenRunning => ("first_seen_running", "tasks that appear without a fork"),
             Repair::MissingExit => ("missing_exit", "thread ids reused without an exit of their owner"),
-            Repair::ImpossibleCpu => ("impossible_cpu", "lines of CPUs beyond 65535, left out"),
+            Repair::ImpossibleCpu => ("impossible_cpu", "lines of CPUs beyond those that are supported, left out"),
             Repair::DamagedBytes => ("damaged_bytes", "damaged parts without records, skipped"),
             Repair::PartialSector => ("partial_sector", "block I/O of partial sectors, rounded outwards"),
             Repair::ImpossibleExtent => {

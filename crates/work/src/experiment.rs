@@ -437,7 +437,7 @@ impl Reading<'_> {
     fn cpus(&self, key: &str, value: &Value) -> Result<CpuSet, String> {
         let list = value.as_array().ok_or_else(|| self.wrong(key, "a list of CPUs is needed, such as [0, 1]"))?;
         let cpus: Result<Vec<CpuId>, String> =
-            list.iter().map(|v| Ok(CpuId(self.integer(key, v, 0, 65_535)? as u32))).collect();
+            list.iter().map(|v| Ok(CpuId(self.integer(key, v, 0, CpuId::LAST.0.into())? as u32))).collect();
         let cpus = cpus?;
         if cpus.is_empty() {
             return Err(self.wrong(key, "it names no CPU; name one, or leave it out for all"));

@@ -35,7 +35,7 @@ impl Reading<'_> {
             if plan.horizon.is_some_and(|end| Time::ZERO + at >= end) {
                 return Err(self.wrong("at", "it is not before the end of the run; the fault would never come"));
             }
-            let cpu = table.get("cpu").map(|value| self.integer("cpu", value, 0, 65_535)).transpose()?;
+            let cpu = table.get("cpu").map(|value| self.integer("cpu", value, 0, CpuId::LAST.0.into())).transpose()?;
             let cpu = cpu.map(|number| CpuId(number as u32));
             if kind == FaultKind::Offline && cpu.is_none() {
                 return Err(self.wrong("kind", "offline needs the CPU that goes offline, such as cpu = 1"));

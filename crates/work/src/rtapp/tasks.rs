@@ -144,7 +144,7 @@ fn cpus(reading: &Reading, member: &Member) -> Result<CpuSet, String> {
     let mut ids = Vec::new();
     for value in list {
         let single = Member { value: value.clone(), ..member.clone() };
-        ids.push(CpuId(reading.integer(&single, 0, 65_535)? as u32));
+        ids.push(CpuId(reading.integer(&single, 0, CpuId::LAST.0.into())? as u32));
     }
     match ids.is_empty() {
         true => reading.error(member.line, "\"cpus\" is empty; name at least one CPU or leave it out"),

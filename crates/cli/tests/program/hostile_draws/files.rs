@@ -85,7 +85,7 @@ fn beginning(path: &Path, name: &str) -> File {
 }
 
 /// Values that nobody means, and some that people do.
-pub const VALUES: [&str; 40] = [
+pub const VALUES: [&str; 41] = [
     "",
     "0",
     "-0",
@@ -95,6 +95,7 @@ pub const VALUES: [&str; 40] = [
     "3",
     "7",
     "64",
+    "8192",
     "65536",
     "4294967296",
     "18446744073709551616",
