@@ -16,6 +16,9 @@ pub const EVENTS: [&str; 8] = [
     "sched_",
 ];
 
+/// Lines above which a text is not doubled: edits are many, and tests short.
+pub const LONG: usize = 20_000;
+
 /// One edit of a text.
 #[derive(Clone, Copy, Debug)]
 pub enum Edit {
@@ -41,7 +44,7 @@ pub enum Edit {
     Moved(u8),
     /// One line in this many stands twice.
     Twice(u8),
-    /// The recording is joined to itself.
+    /// The recording is joined to itself, unless it is [`LONG`].
     Joined,
     /// One line in this many ends in its middle.
     CutShort(u8),
@@ -118,6 +121,7 @@ impl Edit {
                 lines.iter().enumerate().map(cut).collect()
             }
             Edit::AllOn(cpu) => lines.iter().map(|line| on_cpu(line, cpu)).collect(),
+            _ if lines.len() > LONG => lines,
             _ => [lines.clone(), lines].concat(),
         }
     }

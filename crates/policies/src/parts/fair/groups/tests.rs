@@ -187,3 +187,23 @@ fn a_task_that_counts_twice_is_a_contradiction() {
     driver.call(|it, _| it.order.nodes[1].runnable += 1);
     assert!(contradiction(&mut driver).is_some_and(|what| what.starts_with("group 0 on cpu 1 has")));
 }
+
+/// Of tasks of one group the rule is that of their own queue, of those of two groups that of the queue around both.
+#[test]
+fn a_rule_is_told_between_tasks_of_one_group_and_of_two() {
+    let mut driver = VerbDriver::<Eevdf>::with(1, Settings::default());
+    let mut groups = Groups::default();
+    let [first, second] = ["a", "b"].map(|name| groups.add(Group::new(name, GroupId::ROOT)));
+    driver.set_groups(groups);
+    let [ahead, beside, elsewhere, outside] = [first, first, second, GroupId::ROOT].map(|group| {
+        let task = driver.admit_as(Task { group, ..Task::default() }, None);
+        let _ = driver.enqueue(task, CpuId(0), Enqueue::Fork { parent: None });
+        task
+    });
+    let _ = driver.choose(CpuId(0));
+    for waiting in [beside, elsewhere, outside] {
+        let why = Why { ahead: Some(ahead), waiting, is_pick: false };
+        let rule = driver.call(|it, cx| it.rule(cx, CpuId(0), why));
+        assert!(rule.is_some(), "{waiting}: no rule");
+    }
+}
