@@ -1,6 +1,6 @@
 //! Kernels on several CPUs beside the simulator, on synthetic loads (`fidelity/smp`, `fidelity/topologies`).
 //!
-//! `cargo run --release -p goodness-study --example smp -- PART [--suite topologies]`:
+//! `cargo run --release -p goodness-study --example smp -- PART [--suite topologies|eight]`:
 //!
 //! | part | does |
 //! |---|---|
@@ -11,7 +11,7 @@
 
 use goodness_core::Seed;
 use goodness_study::smp::figures::{Figures, of_trace};
-use goodness_study::smp::{self, Cell, GUESTS, Guest, TOPOLOGIES, score};
+use goodness_study::smp::{self, Cell, EIGHT, GUESTS, Guest, TOPOLOGIES, score};
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
@@ -20,73 +20,100 @@ const STARTS: u32 = 40;
 /// Worst cells shown of each figure.
 const WORST: usize = 5;
 
+/// Loads that were played in guests.
+struct Suite {
+    folder: PathBuf,
+    /// The file with their figures.
+    file: PathBuf,
+    guests: &'static [Guest],
+}
+
+impl Suite {
+    fn of(name: &str) -> Option<Suite> {
+        let (folder, file, guests) = match name {
+            "smp" => ("smp", "measured.toml", &GUESTS[..]),
+            "eight" => ("smp", "measured-eight.toml", &EIGHT[..]),
+            "topologies" => ("topologies", "measured.toml", &TOPOLOGIES[..]),
+            _ => return None,
+        };
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fidelity").join(folder);
+        Some(Suite { file: folder.join(file), folder, guests })
+    }
+
+    /// The played cells.
+    fn cells(&self) -> Result<Vec<Cell>, Box<dyn Error>> {
+        Ok(smp::cells(&std::fs::read_to_string(&self.file)?, &smp::loads(&self.folder)?)?)
+    }
+
+    /// The played cells of one half.
+    fn half(&self, is_unseen: bool) -> Result<Vec<Cell>, Box<dyn Error>> {
+        Ok(self.cells()?.into_iter().filter(|cell| cell.is_unseen == is_unseen).collect())
+    }
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let mut arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let (name, guests) = match arguments[..] {
-        [.., "--suite", "topologies"] => ("topologies", &TOPOLOGIES[..]),
-        _ => ("smp", &GUESTS[..]),
-    };
-    if name == "topologies" {
+    let mut name = "smp";
+    if let [.., "--suite", named] = arguments[..] {
+        name = named;
         arguments.truncate(arguments.len() - 2);
     }
-    let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fidelity").join(name);
+    let suite = Suite::of(name).ok_or("take --suite topologies, or --suite eight")?;
     match arguments[..] {
-        ["compare"] => compare(&suite, &[false, true]),
-        ["compare", "--half", "seen"] => compare(&suite, &[false]),
-        ["compare", "--half", "unseen"] => compare(&suite, &[true]),
+        // No rule was made with a look at eight CPUs: there are no halves.
+        ["compare"] if name == "eight" => compare(&suite, "all", &suite.cells()?, &Suite::of("smp").expect("a suite")),
+        ["compare"] => [false, true].into_iter().try_for_each(|is_unseen| compare_half(&suite, is_unseen)),
+        ["compare", "--half", "seen"] => compare_half(&suite, false),
+        ["compare", "--half", "unseen"] => compare_half(&suite, true),
         ["errors"] if name == "smp" => errors(&suite),
         ["starts"] => starts(&suite),
-        ["measure"] => measure(&suite, guests),
+        ["measure"] => measure(&suite),
         _ => Err("take compare, compare --half seen, compare --half unseen, errors, starts or measure".into()),
     }
 }
 
-/// The played cells of one half.
-fn cells(suite: &Path, is_unseen: bool) -> Result<Vec<Cell>, Box<dyn Error>> {
-    let cells = smp::cells(&std::fs::read_to_string(suite.join("measured.toml"))?, &smp::loads(suite)?)?;
-    Ok(cells.into_iter().filter(|cell| cell.is_unseen == is_unseen).collect())
+fn compare_half(suite: &Suite, is_unseen: bool) -> Result<(), Box<dyn Error>> {
+    compare(suite, if is_unseen { "unseen half" } else { "seen half" }, &suite.half(is_unseen)?, suite)
 }
 
-fn compare(suite: &Path, halves: &[bool]) -> Result<(), Box<dyn Error>> {
-    let stated = score::errors(&smp::cases(suite, &cells(suite, false)?, None)?);
-    for &is_unseen in halves {
-        let cases = smp::cases(suite, &cells(suite, is_unseen)?, None)?;
-        println!("{} half", if is_unseen { "unseen" } else { "seen" });
-        println!("{}", score::table(&cases, WORST));
-        let (inside, all) = score::coverage(&cases, &stated);
-        println!("{inside} of {all} values inside the stated error\n");
-    }
+/// Compares `cells`; the stated error is that of the seen half of `model`.
+fn compare(suite: &Suite, what: &str, cells: &[Cell], model: &Suite) -> Result<(), Box<dyn Error>> {
+    let stated = score::errors(&smp::cases(&model.folder, &model.half(false)?, None)?);
+    let cases = smp::cases(&suite.folder, cells, None)?;
+    println!("{what}\n{}", score::table(&cases, WORST));
+    let (inside, all) = score::coverage(&cases, &stated);
+    println!("{inside} of {all} values inside the stated error\n");
     Ok(())
 }
 
-fn starts(suite: &Path) -> Result<(), Box<dyn Error>> {
-    for cell in cells(suite, false)?.iter().chain(&cells(suite, true)?).filter(|cell| smp::has_starts(cell)) {
-        let [(played, of), (simulated, runs)] = smp::starts(suite, cell, cell.guest.policy(), STARTS)?;
+fn starts(suite: &Suite) -> Result<(), Box<dyn Error>> {
+    for cell in suite.half(false)?.iter().chain(&suite.half(true)?).filter(|cell| smp::has_starts(cell)) {
+        let [(played, of), (simulated, runs)] = smp::starts(&suite.folder, cell, cell.guest.policy(), STARTS)?;
         println!("{} {}: kernel {played} of {of}, simulated {simulated} of {runs}", cell.load, cell.guest.name());
     }
     Ok(())
 }
 
-fn errors(suite: &Path) -> Result<(), Box<dyn Error>> {
-    let stated = score::errors(&smp::cases(suite, &cells(suite, false)?, None)?);
-    let compared = smp::compared(&suite.join(".."))?;
-    Ok(std::fs::write(suite.join("../smp.toml"), score::file(&stated, &compared))?)
+fn errors(suite: &Suite) -> Result<(), Box<dyn Error>> {
+    let stated = score::errors(&smp::cases(&suite.folder, &suite.half(false)?, None)?);
+    let compared = smp::compared(&suite.folder.join(".."))?;
+    Ok(std::fs::write(suite.folder.join("../smp.toml"), score::file(&stated, &compared))?)
 }
 
-fn measure(suite: &Path, guests: &[Guest]) -> Result<(), Box<dyn Error>> {
-    let file = suite.join("measured.toml");
-    let former = smp::cells(&std::fs::read_to_string(&file).unwrap_or_default(), &smp::loads(suite)?)?;
+fn measure(suite: &Suite) -> Result<(), Box<dyn Error>> {
+    let Suite { folder, file, guests } = suite;
+    let former = smp::cells(&std::fs::read_to_string(file).unwrap_or_default(), &smp::loads(folder)?)?;
     let mut cells = Vec::new();
-    for (load, is_unseen) in smp::loads(suite)? {
-        for &guest in guests {
+    for (load, is_unseen) in smp::loads(folder)? {
+        for &guest in *guests {
             // Figures of guests without traces stay.
-            if !traces(suite, guest).exists() {
+            if !traces(folder, guest).exists() {
                 cells.extend(former.iter().find(|it| it.load == load && it.guest == guest).cloned());
                 continue;
             }
             let plays: Result<Vec<Figures>, _> =
-                (1..=guest.plays(&load)).map(|seed| play(suite, &load, guest, seed)).collect();
+                (1..=guest.plays(&load)).map(|seed| play(folder, &load, guest, seed)).collect();
             cells.push(Cell { load: load.clone(), guest, is_unseen, plays: smp::by_figure(&plays?) });
         }
     }

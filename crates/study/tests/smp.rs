@@ -64,6 +64,29 @@ fn the_committed_figures_are_read_and_written_alike() {
     assert_eq!(smp::file(&all), read("measured.toml"));
 }
 
+/// On eight CPUs everything was played once the model and its error were done. Few of the loads need so many CPUs, so
+/// that the controls, which know no weights and do not preempt at wake-ups, miss only somewhat more.
+#[test]
+fn eight_cpus_are_within_bounds_and_inside_the_error_of_fewer() {
+    let played = smp::cells(&read("measured-eight.toml"), &smp::loads(&suite()).unwrap()).unwrap();
+    assert_eq!((played.len(), smp::file(&played)), (26, read("measured-eight.toml")));
+    let of = |policy| smp::cases(&suite(), &played, policy).unwrap();
+    let own = of(None);
+    let [shares, latencies] = counts(&own);
+    assert!(shares.0 >= 23 && latencies == (18, 18), "{shares:?} {latencies:?}");
+    let stated = score::errors(&cases(false, None));
+    let told = |cases: &[Case]| {
+        [score::within(cases, "migrations").0, score::within(cases, "switches").0, score::coverage(cases, &stated).0]
+    };
+    let least = [21, 22, 190];
+    let has_all = |told: [usize; 3]| told.iter().zip(least).all(|(count, least)| *count >= least);
+    assert!(has_all(told(&own)), "{:?}", told(&own));
+    for policy in ["rr", "fifo"] {
+        let counts = told(&of(Some(policy)));
+        assert!(counts.iter().zip(least).all(|(count, least)| *count < least), "{policy}: {counts:?}");
+    }
+}
+
 /// Negative control: schedulers that know neither weights nor wake-up preemption.
 #[test]
 fn a_wrong_policy_is_rejected() {
