@@ -79,5 +79,8 @@ mod tests {
         assert_eq!(suggest("banana", ["eevdf", "rr"]), "there are: eevdf, rr");
         assert_eq!(suggest("evdf", ["eevdf", "rr"]), "the nearest is \"eevdf\"");
         assert_eq!(suggest("banana", []), "there is none");
+        let many = |count| suggest("banana", vec!["rr"; count]);
+        assert!(many(LISTED_MAX).starts_with("there are: rr, rr"));
+        assert_eq!(many(LISTED_MAX + 1), format!("none of the {} names is spelled like it", LISTED_MAX + 1));
     }
 }

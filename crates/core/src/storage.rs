@@ -265,6 +265,14 @@ mod tests {
     }
 
     #[test]
+    fn write_back_is_throttled_for_ten_seconds_at_most_and_for_none_not_at_all() {
+        let most = DiskSpec::WBT_LAT_MAX;
+        assert_eq!(DiskSpec::throttled_for(most), Ok(Some(most)));
+        assert_eq!(DiskSpec::throttled_for(Span::ZERO), Ok(None));
+        assert!(DiskSpec::throttled_for(Span(most.0 + 1)).is_err());
+    }
+
+    #[test]
     fn no_sector_of_a_disk_is_in_two_pieces_of_a_volume() {
         assert_eq!(check(Layout::Linear, &[(0, 10, 10), (0, 0, 10), (1, 5, 10)]), Ok(()));
         let error = check(Layout::Mirrored, &[(0, 10, 10), (1, 0, 10), (0, 0, 11)]).unwrap_err();

@@ -121,10 +121,13 @@ impl Overtaking {
     }
 }
 
+/// Settings of a policy for a load.
+type Settings = fn(&Load) -> Vec<(&'static str, String)>;
+
 /// A policy with a rule that bounds overtaking.
 struct Promise {
     policy: &'static str,
-    settings: fn(&Load) -> Vec<(&'static str, String)>,
+    settings: Settings,
     holds_with_sleepers: bool,
     /// CPU time in ns that `other` may have while `waiting` waits.
     bound: fn(&Load, usize, usize) -> f64,
@@ -303,7 +306,7 @@ fn promise(policy: &str) -> &'static Promise {
 /// The first wait longer than `part` of the bound in all draws, as the checker tells it.
 fn overlong(
     (named, bound): Wait,
-    (policy, settings): (&str, fn(&Load) -> Vec<(&'static str, String)>),
+    (policy, settings): (&str, Settings),
     part: f64,
     seeds: &Range<u64>,
 ) -> Option<String> {
