@@ -120,6 +120,7 @@ fn a_raid_5_writes_whole_rows_without_a_read_and_one_row_after_the_other() {
     assert_eq!(sectors, 96, "64 of data and 32 of parity");
     // The second write to the first row waits for the first; one to another row does not.
     run.submit(MS / 2, &[write(4, 4), write(32 * 5, 32)]);
+    assert_eq!(run.storage.waiting(), 1);
     run.finish();
     let done: Vec<(u64, u64)> = run
         .outcomes

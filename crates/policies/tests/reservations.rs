@@ -107,6 +107,20 @@ fn a_server_keeps_budget_and_deadline_unless_they_exceed_its_bandwidth() {
     }
 }
 
+/// Who wakes behind its deadline waits for its next period, and who wakes at it has a new one at once.
+#[test]
+fn a_server_that_wakes_between_its_deadline_and_its_period_waits() {
+    for kernel in KERNELS {
+        let after_sleep = |sleep: u64| {
+            let work = task(&[Step::Compute(MS(1)), Step::Sleep(MS(sleep)), Step::Compute(MS(3))]);
+            let tasks = vec![reserving(MS(4), MS(10), MS(20), work), hog()];
+            schedule_of(&history(kernel, &one_cpu(1000), tasks, MS(25)), MS(25))
+        };
+        assert_eq!(after_sleep(9), "a 0..1  b 1..10  a 10..13  b 13..25", "{kernel:?}");
+        assert_eq!(after_sleep(10), "a 0..1  b 1..20  a 20..23  b 23..25", "{kernel:?}");
+    }
+}
+
 /// Of two servers with budget the earlier deadline runs, whenever it came.
 #[test]
 fn the_earliest_deadline_preempts() {
