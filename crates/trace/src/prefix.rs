@@ -143,6 +143,8 @@ mod tests {
         assert_eq!(prefix(b"x-1 [000] 123456: a: b"), Err(Unusable::NotSeconds));
         assert_eq!(prefix(b"x-1 [000] -1.000000: a: b"), Err(Unusable::ImpossibleTime));
         assert_eq!(prefix(b"x-1 [99999] 1.000000: a: b"), Err(Unusable::ImpossibleCpu));
+        assert_eq!(prefix(b"x-1 [8192] 1.000000: a: b"), Err(Unusable::ImpossibleCpu));
+        assert!(prefix(b"x-1 [8191] 1.000000: a: b").is_ok(), "the last CPU of the largest machine");
         assert_eq!(prefix(b"hello [world]"), Err(Unusable::NoEvent));
         let long = b"[1] 1".repeat(1 << 20);
         assert_eq!(prefix(&long), Err(Unusable::NoEvent));
