@@ -363,7 +363,7 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// What finds lulls of a replay with requests, in the run whose doubts are told.
+    /// The observer of lulls, for a replay with requests whose doubts are told.
     fn lull(&self, job: &Job, work: &Workload) -> Option<Lull> {
         let is_told = job.index.is_some() && job.replication == self.first;
         let recorded = self.recorded.filter(|it| is_told && it.lull.is_some())?;

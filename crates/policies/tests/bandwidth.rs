@@ -62,7 +62,7 @@ impl Set {
         Span(TICKS * 1_000_000_000 / u64::from(self.hz))
     }
 
-    /// What happens if the tasks are of `class`, with the highest real-time priority.
+    /// The events of a run in which the tasks are of `class`, with the highest real-time priority.
     fn history(&self, class: Class) -> History {
         let reserving = |(reservation, start): &(Reservation, Time)| {
             let mut spec = starting(Start::At(*start), hog());

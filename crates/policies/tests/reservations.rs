@@ -107,7 +107,7 @@ fn a_server_keeps_budget_and_deadline_unless_they_exceed_its_bandwidth() {
     }
 }
 
-/// Who wakes behind its deadline waits for its next period, and who wakes at it has a new one at once.
+/// A task that wakes behind its deadline waits for its next period; one that wakes at it has a new one at once.
 #[test]
 fn a_server_that_wakes_between_its_deadline_and_its_period_waits() {
     for kernel in KERNELS {
