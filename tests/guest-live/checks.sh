@@ -90,6 +90,24 @@ begin live_stop goodness live rr --
 goodness live stop > /tmp/stopped 2>&1
 over live_stop
 check live_stop_ends_it_well [ $code -eq 0 ]
+# A daemon that is killed before its command had a first turn, here because older tasks never give theirs back: the
+# command must not keep the policy loaded.
+rm -f /tmp/pids /tmp/began
+goodness live rr -- sh /live/load.sh > /tmp/out 2>&1 &
+daemon=$!
+comes 50 test -s /tmp/pids
+kill -KILL $daemon
+check a_load_outlives_its_policy comes 30 state_is disabled
+goodness live fifo -- touch /tmp/began > /tmp/out 2>&1 &
+daemon=$!
+check fifo_is_loaded_beside_it comes 50 is_loaded fifo
+sleep 1
+check its_command_waits [ ! -e /tmp/began ]
+kill -KILL $daemon
+check a_command_without_a_turn_does_not_keep_the_policy comes 30 state_is disabled
+check it_goes_on_without_the_policy comes 30 test -e /tmp/began
+kill -KILL $(cat /tmp/pids)
+wait
 ops=faulty
 for fault in panic hang memory; do
     begin $fault faulty_policy $fault

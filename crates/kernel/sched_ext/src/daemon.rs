@@ -140,7 +140,8 @@ impl Daemon {
     /// Starts the command and serves it until it has executed.
     fn start(&mut self, command: Vec<OsString>, nice: i32) -> Result<Running, LiveError> {
         let cpus: Vec<u32> = self.places.policy.iter().map(|cpu| u32::from(*cpu)).collect();
-        let starter = std::thread::spawn(move || work::start(&command, &cpus, nice));
+        let hold = self.shim.hold();
+        let starter = std::thread::spawn(move || work::start(&command, &cpus, nice, hold));
         let mut watch = watch_over(&[self.shim.descriptor()])?;
         while !starter.is_finished() {
             watch

@@ -70,7 +70,7 @@ pub struct Load<'a> {
 
 /// The loaded shim. Fields drop in this order; after the first, the kernel's own scheduler runs.
 pub struct Shim {
-    _link: Link,
+    link: Link,
     ring: RingBuffer<'static>,
     drained: Rc<RefCell<Drained>>,
     shared: NonNull<Shared>,
@@ -142,12 +142,17 @@ impl Shim {
         let apply = object.progs().find(|program| program.name() == "apply").expect("the shim has it");
         let apply = apply.as_fd().as_raw_fd();
         let events = ring_map(&object).as_fd().as_raw_fd();
-        Ok(Shim { _link: link, ring, drained, shared, apply, events, _object: object })
+        Ok(Shim { link, ring, drained, shared, apply, events, _object: object })
     }
 
     /// Descriptor that becomes readable when there are events.
     pub fn descriptor(&self) -> RawFd {
         self.events
+    }
+
+    /// Descriptor that keeps the policy loaded as long as any process has it open.
+    pub fn hold(&self) -> RawFd {
+        self.link.as_fd().as_raw_fd()
     }
 
     /// Adds the events that came since the last call to `to`, in the order in which the kernel wrote them.

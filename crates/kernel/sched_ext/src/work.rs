@@ -3,16 +3,20 @@
 use super::error::LiveError;
 use goodness_sys::{self as sys, Running};
 use std::ffi::OsString;
+use std::os::fd::RawFd;
 use std::path::Path;
 use std::process::Command;
 
-/// Starts `command` on `cpus` with this nice value under the policy, with all its descendants.
+/// Starts `command` on `cpus` with this nice value under the policy, with all its descendants. It lets go of the
+/// descriptor `hold`: if the daemon dies before the command has had its first turn, nobody gives it one, and with that
+/// descriptor it would keep the policy loaded for ever.
 ///
 /// # Errors
 /// The command cannot be started.
-pub fn start(command: &[OsString], cpus: &[u32], nice: i32) -> Result<Running, LiveError> {
+pub fn start(command: &[OsString], cpus: &[u32], nice: i32, hold: RawFd) -> Result<Running, LiveError> {
     let mut made = Command::new(&command[0]);
     made.args(&command[1..]);
+    sys::close_first(&mut made, hold);
     sys::confine(&mut made, cpus);
     sys::submit(&mut made, nice);
     let name = command[0].to_string_lossy().into_owned();

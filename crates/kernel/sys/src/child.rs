@@ -43,6 +43,18 @@ pub fn end_with_parent(command: &mut Command) {
     unsafe { command.pre_exec(ask) };
 }
 
+/// Makes `command` close its copy of `descriptor` before whatever else is asked of it from now on. Otherwise it would
+/// have it until it executes.
+pub fn close_first(command: &mut Command, descriptor: RawFd) {
+    let close = move || {
+        // SAFETY: the copy belongs to the child, which uses it no more.
+        unsafe { libc::close(descriptor) };
+        Ok(())
+    };
+    // SAFETY: between fork and exec only one system call is made; nothing allocates or locks.
+    unsafe { command.pre_exec(close) };
+}
+
 /// Waits until child `pid` has ended and removes it.
 pub fn reap(pid: i32) {
     // SAFETY: the status is not asked for.
