@@ -114,6 +114,11 @@ EOF
         return 1
     }
 }
+end_loads() {
+    for process in $(pidof sh); do
+        ! grep -q load.sh "/proc/$process/cmdline" 2> /dev/null || kill -KILL "$process"
+    done
+}
 all_ended() { [ "$(ls /tmp/ended.* 2> /dev/null | wc -l)" -eq "$1" ]; }
 
 truncate -s 16M /tmp/disk /tmp/other
@@ -155,8 +160,8 @@ number_of_draw=0
 while read -r line; do
     number_of_draw=$((number_of_draw + 1))
     check "nothing_is_left_by_draw_$number_of_draw:_$(echo $line | tr ' ' _)" draw "$line"
-    # Loads outlive a policy that is killed, and meet the next ones.
-    [ $((number_of_draw % 10)) -ne 0 ] || pkill -KILL -f load.sh
+    # Loads outlive a policy that is killed, and meet the next two.
+    [ $((number_of_draw % 3)) -ne 0 ] || end_loads
 done < /tmp/draws
 echo "$draws draws, $commands commands: $killed killed, $signalled signalled, $refused refused for another, $told" \
     "devices without a server told"
