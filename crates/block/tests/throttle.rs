@@ -94,6 +94,19 @@ fn bytes(limits: &[(&str, GroupId)], of: Vec<(GroupId, Io, u32)>) -> Vec<f64> {
     (0..load.of.len()).map(|it| load.bytes(it)).collect()
 }
 
+/// The parts of a request are those that the limited disk has; a device with real memory needs them.
+#[test]
+fn the_device_has_the_parts_of_a_request_under_a_limit() {
+    let mut load = Load::new(&[("riops=1000", GroupId::ROOT)], "null:latency=1ms", vec![(FIRST, READ, 1)]);
+    load.submit(0, &mut Seed(3).rng());
+    load.disk.advance(Time(1), &mut load.out);
+    let issued =
+        load.out.events.iter().flatten().find(|event| event.stage == IoStage::Issued).expect("it is under way").request;
+    let mut sectors = Vec::new();
+    load.disk.pieces(issued, &mut |io| sectors.push(io.sectors));
+    assert_eq!(sectors, [32]);
+}
+
 #[test]
 fn a_limit_of_bytes_or_ios_is_used_up_under_a_backlog_and_kept_within_a_slice() {
     let slice = 0.02;

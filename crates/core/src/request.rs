@@ -426,6 +426,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_moves_data_has_sectors_and_ends_on_the_device() {
+        let of = |op, sector, sectors| Io { op, ..Io::read(Submitter(0), sector, sectors) }.fits(100);
+        assert!(of(Operation::Read, 92, 8) && of(Operation::Flush, 0, 0));
+        assert!(!of(Operation::Read, 93, 8) && !of(Operation::Write, u64::MAX, 8));
+        assert!(!of(Operation::Read, 8, 0) && !of(Operation::Write, 8, 0) && !of(Operation::Flush, 0, 8));
+    }
+
+    #[test]
     fn a_request_is_the_io_that_it_was_made_for() {
         let io = Io {
             op: Operation::Write,

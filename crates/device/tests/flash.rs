@@ -173,6 +173,23 @@ fn an_aged_drive_amplifies_from_the_first_write_on_as_it_does_later() {
     assert!(first.abs_diff(later) < later / 5, "{first} and {later} thousandths");
 }
 
+#[test]
+fn a_write_of_a_part_of_a_page_reads_the_rest_first() {
+    let settings = Settings { start: Start::Full, collect_background: 0, ..small() };
+    // The mean of reads beside as many writes of that many sectors.
+    let mean = |sectors: u32| {
+        let mut rng = Seed(7).rng();
+        let records = closed_loop(&mut flash(&settings), Time::ZERO, 8, |number| {
+            let (op, sectors) = if number % 2 == 0 { (Operation::Write, sectors) } else { (Operation::Read, 8) };
+            (number < 2000).then(|| request(op, page(&mut rng, &settings), sectors))
+        });
+        let reads = records.iter().filter(|it| it.request.is_read());
+        reads.clone().map(|it| it.latency().0).sum::<u64>() / reads.count() as u64
+    };
+    let (whole, part) = (mean(8), mean(1));
+    assert!(part > whole + whole / 20, "{part} beside parts, {whole} beside whole pages");
+}
+
 // T-SSD-3
 #[test]
 fn overwriting_in_order_finds_blocks_without_valid_pages_and_amplifies_nothing() {

@@ -120,6 +120,14 @@ fn phases_loop_and_change_class_nice_and_affinity_on_entry() {
 }
 
 #[test]
+fn locks_are_taken_and_given_back_by_their_names() {
+    let app = read(r#"{ "tasks": { "a": { "loop": 2, "lock": "m", "run": 5, "lock1": "n", "unlock1": "n", "unlock": "m" } } }"#);
+    let expected =
+        [Step::Lock(LockId(0)), run(5), Step::Lock(LockId(1)), Step::Unlock(LockId(1)), Step::Unlock(LockId(0))];
+    assert_eq!(steps(app.plan(), 0, 5, Span::ZERO), expected);
+}
+
+#[test]
 fn sync_takes_the_lock_it_needs_and_a_barrier_counts_instances() {
     let app = read(
         r#"{ "tasks": { "a": { "sync": { "ref": "c", "mutex": "m" }, "barrier": "b" },

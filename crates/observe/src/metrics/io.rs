@@ -170,6 +170,8 @@ mod tests {
         assert!(value("io_write_latency_max").is_some_and(|ns| (ns - 5e6).abs() < 1e4));
         let tasks = io.into_tasks(9);
         assert_eq!(tasks.iter().map(|(task, it)| (task.0, it.done, it.bytes)).collect::<Vec<_>>(), [(2, 2, 8192)]);
+        let longest = |of: &Histogram| of.max().expect("one was done") / 1_000_000;
+        assert_eq!((longest(&tasks[0].1.reads), longest(&tasks[0].1.writes)), (3, 5));
     }
 
     #[test]

@@ -204,6 +204,9 @@ fn issues_are_replayed_for_who_queued_their_pieces() {
     let refused = read(&[queue(0, 9, "R 8 + 8")], &Options { events: Events::Issue, ..ONCE });
     let why = refused.err().expect("there is no issue");
     assert!(why.contains("--block-events issue") && why.contains("no issues"), "{why}");
+    let refused = read(&[issue(0, 9, "R 8 + 8"), complete(10, "R 8 + 8")], &ONCE);
+    let why = refused.err().expect("there is no arrival");
+    assert!(why.ends_with("no arrival of the trace can be replayed; replay issues with --block-events issue"), "{why}");
 }
 
 #[test]
@@ -233,4 +236,12 @@ fn what_a_stacked_disk_hands_on_is_replayed_once_and_a_partition_is_its_disk() {
     ]);
     assert_eq!(told(&replay, 0), ["read 2056", "await 0", "sleep 51", "read 2112", "await 0", "exit"]);
     assert_eq!((replay.build(Seed(1), 0).storage.disks.len(), replay.lost.stacked), (1, 2));
+    // Without issues, a disk of another driver that hands on is stacked.
+    let replay = recovered(&[
+        on("253,0", queue(0, 9, "R 8 + 8")),
+        line(1, 9, "block_bio_remap", "R 2056 + 8 <- (253,0) 8"),
+        queue(2, 9, "R 2056 + 8"),
+        complete(105, "R 2056 + 8"),
+    ]);
+    assert_eq!((told(&replay, 0)[0].as_str(), replay.lost.stacked), ("read 2056", 1));
 }

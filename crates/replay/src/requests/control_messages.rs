@@ -111,6 +111,8 @@ mod tests {
         assert_eq!(limit(&visits), None, "short ones answer, too");
         let even: Vec<Visit> = (0..400).map(|i| visit(0, 10 + i % 20, false)).collect();
         assert_eq!(limit(&even), None, "they are of one kind");
+        let near: Vec<Visit> = (0..100).map(|i| visit(0, if i % 2 == 0 { 14 } else { 10 }, false)).collect();
+        assert_eq!(limit(&near), None, "they are near each other");
         assert_eq!(limit(&visits[..5]), None);
         assert_eq!(limit(&[visit(0, 10, false); 64]), None);
     }

@@ -1,7 +1,8 @@
 //! Binary traces are written and read back, damaged, cut and merged; arbitrary bytes are read.
 
 use super::*;
-use crate::repairs::Repair;
+use crate::reorder::Reorder;
+use crate::repairs::{Repair, Repairs};
 use goodness_core::{DiskId, Operation, Span, Time};
 use proptest::prelude::*;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
@@ -158,6 +159,21 @@ fn missing_sequence_numbers_are_losses() {
 }
 
 #[test]
+fn each_cpu_of_a_disk_counts_its_own_records() {
+    let bytes = written(&[samples()[0]; 4], BlktraceVersion::Seven, ByteOrder::Little);
+    let losses = |cpus: [u32; 4], sequences: [u32; 4]| {
+        let mut bytes = bytes.clone();
+        for (record, (cpu, sequence)) in bytes[64..].chunks_mut(48).zip(cpus.into_iter().zip(sequences)) {
+            record[4..8].copy_from_slice(&sequence.to_le_bytes());
+            record[40..44].copy_from_slice(&cpu.to_le_bytes());
+        }
+        load_block_bytes("t", &bytes).expect("a trace").about.repairs.of(Repair::LostEvents).count
+    };
+    assert_eq!(losses([0, 1, 0, 1], [1, 101, 2, 102]), 0);
+    assert_eq!(losses([0, 1, 0, 1], [1, 101, 4, 103]), 3);
+}
+
+#[test]
 fn negative_times_odd_bytes_and_passed_through_commands_are_counted() {
     let mut bytes = written(&samples()[..6], BlktraceVersion::Seven, ByteOrder::Little);
     let record = |n: usize| 64 + n * 48;
@@ -222,6 +238,19 @@ fn what_does_not_belong_together_is_refused_by_name() {
     assert!(sentence(&[empty]).contains("without files named DEVICE.blktrace.N"));
     assert!(sentence(&[folder.join("sda.blktrace.3"), folder.join("sda.blktrace.3")]).contains("empty"));
     fs::remove_dir_all(folder).expect("its own folder");
+}
+
+#[test]
+fn a_record_that_comes_too_late_gets_the_time_of_those_given_before() {
+    let (mut reorder, mut repairs) = (Reorder::default(), Repairs::default());
+    let mut given = Vec::new();
+    for (at, place) in (10_000..12_000).chain(0..10).zip(1..) {
+        let record = BlockRecord::queue(Time(at), DiskId(0), Operation::Read, 0, 8);
+        given.extend(reorder.push(source::Numbered { record, place }, &mut repairs));
+    }
+    given.extend(std::iter::from_fn(|| reorder.pop()));
+    assert_eq!((given.len(), repairs.of(Repair::ClockBackwards).count), (2010, 10));
+    assert!(given.is_sorted_by_key(|it| it.record.at), "{given:?}");
 }
 
 #[test]

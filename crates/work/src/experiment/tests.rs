@@ -1,7 +1,7 @@
 //! Experiment files as people write them, and mistakes in them.
 
 use super::*;
-use goodness_core::{LockId, LockKind, StepContext};
+use goodness_core::{IoClass, IoPriority, LockId, LockKind, StepContext};
 
 const SAMPLE: &str = r#"
 name = "four hogs and a blinker"
@@ -228,6 +228,23 @@ program = [ { lock = "c" }, { lock = "a" }, { compute = "1ms" }, { unlock = "a" 
     let behaviour = &mut work.tasks[0].behaviour;
     let mut next = || behaviour.next(&mut StepContext { now: Time::ZERO, task: TaskId(0), rng: &mut rng });
     assert_eq!([next(), next()], [Step::Lock(LockId(2)), Step::LockShared(LockId(0))]);
+}
+
+#[test]
+fn io_priorities_are_those_of_ionice() {
+    let text = |value: &str| {
+        format!("duration = \"1s\"\n[[task]]\nio_priority = \"{value}\"\nprogram = [ {{ compute = \"1ms\" }} ]\n")
+    };
+    for (value, class, level) in
+        [("rt-0", IoClass::RealTime, 0), ("be-7", IoClass::BestEffort, 7), ("idle", IoClass::Idle, 4)]
+    {
+        let work = Experiment::read("x.toml", &text(value)).unwrap().build(Seed(1), 0);
+        assert_eq!(work.tasks[0].task.io_priority, Some(IoPriority { class, level }), "{value}");
+    }
+    for value in ["rt-8", "real-0", "be-"] {
+        let refused = Experiment::read("x.toml", &text(value)).unwrap_err();
+        assert!(refused.contains("line 3: io_priority: write \"rt-0\" to \"rt-7\""), "{value}: {refused}");
+    }
 }
 
 #[test]

@@ -560,6 +560,15 @@ impl<O: Order> Stack<O> {
 mod tests {
     use super::*;
 
+    #[test]
+    fn looks_that_never_succeed_are_drawn_rarely_and_count_for_all_that_were_not() {
+        let luck = Luck { ratio: 0, ..Luck::NEW };
+        let mut rng = goodness_core::Seed(1).rng();
+        let drawn: Vec<u64> = (0..100_000).filter_map(|_| luck.draw(&mut rng)).collect();
+        assert!((150..250).contains(&drawn.len()), "{}: two of 1024 numbers", drawn.len());
+        assert!(drawn.iter().all(|weight| *weight == 1024));
+    }
+
     /// specs/smp.md section 1.4, T-SMP-1 and T-SMP-2.
     #[test]
     fn intervals_are_the_kernels() {

@@ -84,5 +84,6 @@ mod tests {
     fn a_fifth_has_to_be_free_and_a_twentieth_is_not_greater() {
         assert_eq!([(409, 512), (410, 512)].map(|(util, of)| leaves_room(util, of)), [true, false]);
         assert_eq!([(1024, 972), (1024, 973), (446, 446)].map(|(a, b)| is_greater(a, b)), [true, false, false]);
+        assert!(!is_greater(539, 512), "1078 to 1024 is not more");
     }
 }

@@ -118,6 +118,20 @@ fn submitted(options: [&str; 2]) -> [u64; 2] {
 }
 
 #[test]
+fn a_batch_is_no_larger_than_the_room_in_the_queue() {
+    let found = io("direct=1\nbs=4k\nioengine=libaio\niodepth=3\niodepth_batch=3");
+    let mut under_way = 0;
+    for step in &found {
+        match step.strip_prefix("await ") {
+            Some(at_most) => under_way = under_way.min(at_most.parse().expect("a number")),
+            None => under_way += u32::from(step.starts_with("write")),
+        }
+        assert!(under_way <= 3, "{found:?}");
+    }
+    assert_eq!(found.iter().filter(|step| step.starts_with("write")).count(), 16);
+}
+
+#[test]
 fn jobs_of_a_flow_do_ios_by_their_weights_in_batches_and_at_a_rate_too() {
     let queue = "ioengine=libaio\niodepth=16\niodepth_batch=8\niodepth_low=1\nflow=1";
     for one in ["flow=1", queue, "rate_iops=2000\nflow=1"] {
