@@ -458,3 +458,21 @@ impl Disk for Queue {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// specs/io-schedulers.md: `nr_requests`.
+    #[test]
+    fn a_queue_has_twice_the_depth_as_requests_or_256_or_in_the_legacy_layer_128() {
+        let requests = |layer, device: &str| {
+            let device = goodness_device::by_name(device, goodness_core::Seed(1)).expect("a device");
+            queue_facts(layer, &QueueOptions::default(), &*device).requests
+        };
+        assert_eq!(requests(Layer::MultiQueue, "null:queues=2,depth=64"), 128);
+        assert_eq!(requests(Layer::MultiQueue, "null:queues=2,depth=1024"), 512);
+        assert_eq!(requests(Layer::MultiQueue, "null:queues=1,depth=1"), 2);
+        assert_eq!(requests(Layer::Legacy, "null:queues=2,depth=1024"), 128);
+    }
+}

@@ -360,5 +360,31 @@ mod tests {
         blame.finish();
         let causes: Vec<(Cause, Span)> = explained[0].segments.iter().map(|it| (it.cause, it.span)).collect();
         assert_eq!(causes, [(Cause::Behind(TaskId(0)), Span(500_000))]);
+        assert_eq!(explained[0].origin, Origin::Woken(None));
+    }
+
+    #[test]
+    fn a_wait_begins_with_who_woke_the_task_or_with_its_preemption() {
+        let (cpu, first, second) = (CpuId(0), TaskId(0), TaskId(1));
+        let switch = |prev, off, next| Event::Switch { cpu, prev: Some(prev), off, next: Some(next) };
+        let wakeup = |task, waker| Event::Wakeup { task, waker, cpu, from: goodness_core::WakeSource::Task };
+        let events = [
+            (0, wakeup(first, None)),
+            (0, Event::Switch { cpu, prev: None, off: Off::Preempted, next: Some(first) }),
+            (1_000, wakeup(second, Some(first))),
+            (2_000, switch(first, Off::Preempted, second)),
+            (4_000, switch(second, Off::Sleeping, first)),
+        ];
+        let lates = [(second, 1_000, 2_000), (first, 2_000, 4_000)].map(|(task, from, to)| Late {
+            task,
+            from: Time(from),
+            to: Time(to),
+            is_open: false,
+        });
+        let (subjects, mut origins) = (vec![Subject::default(); 2], Vec::new());
+        let mut blame = Blame::new(1, &subjects, (Of::All, &lates), |it| origins.push(it.origin));
+        events.iter().for_each(|(at, event)| blame.observe(Time(*at), event));
+        blame.finish();
+        assert_eq!(origins, [Origin::Woken(Some(first)), Origin::LostCpu]);
     }
 }
