@@ -74,11 +74,6 @@ impl Sorted {
     }
 }
 
-/// The quantile of unsorted values. For several quantiles of the same values use [`Sorted::quantile`].
-pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
-    Sorted::new(values).quantile(q)
-}
-
 /// Smallest rank `k`, counted from 1, with `k / n >= q`.
 fn rank_of(q: f64, n: usize) -> usize {
     assert!((0.0..=1.0).contains(&q), "quantile {q} is outside 0 ..= 1");

@@ -184,6 +184,24 @@ mod tests {
         Box::new(Fitted::new(model.clone(), Seed(3)).unwrap())
     }
 
+    /// Between their shares latencies lie on straight lines, whose mean is the measured one unless the last would have
+    /// to be below the one before.
+    #[test]
+    fn a_spread_has_the_mean_of_what_was_measured() {
+        let (model, mut free) = (planted(), 0);
+        for cell in cells(&|| device(&model), loads::seen(true, 64)) {
+            let spread = spread(&cell.measured);
+            let pieces = SHARES.windows(2).zip(spread.windows(2));
+            let twice: u64 =
+                pieces.map(|(of, ends)| u64::from(of[1] - of[0]) * (u64::from(ends[0]) + u64::from(ends[1]))).sum();
+            let mean = twice / 2 / u64::from(SHARES[SHARES.len() - 1]);
+            let is_cut = spread[SHARES.len() - 1] == spread[SHARES.len() - 2];
+            assert!(mean.abs_diff(1000) <= 1 || is_cut, "{mean} per mille: {spread:?}");
+            free += u32::from(!is_cut);
+        }
+        assert!(free > 0, "the last has room");
+    }
+
     #[test]
     fn a_planted_device_is_recovered_from_its_closed_loops() {
         let model = planted();

@@ -101,6 +101,11 @@ fn what_was_not_measured_is_neither_zero_nor_a_verdict() {
     let found = compare(&[None, None], &runs(&[1.0, 2.0]), &latency());
     assert_eq!((found.verdict, found.because), (Verdict::Inconclusive, Because::NotMeasured));
     assert_eq!((found.ratio, found.effect, found.runs_used), (None, None, (0, 0)));
+    let (none, some) = ([None, None], runs(&[1.0, 2.0]));
+    let unpaired = Settings { pairing: Pairing::Independent, ..latency() };
+    for (reference, candidate) in [(&none[..], &some[..]), (&some, &none)] {
+        assert_eq!(compare(reference, candidate, &unpaired).because, Because::NotMeasured);
+    }
 }
 
 #[test]
