@@ -67,6 +67,20 @@ fn a_cpu_that_runs_dry_pulls_a_waiting_task() {
     }
 }
 
+/// Twelve hogs that begin on one of two CPUs: the other one takes half of them and no more.
+#[test]
+fn balancing_moves_as_many_tasks_as_the_imbalance_says() {
+    let mut tasks: Vec<TaskSpec> = (0..12).map(|_| hog()).collect();
+    for task in &mut tasks {
+        let mut steps = [Step::SetAffinity(CpuSet::All), Step::Compute(Span::MAX)].into_iter();
+        task.task.affinity = CpuSet::of(&[CpuId(0)]);
+        task.behaviour = Box::new(move |_: &mut StepContext| steps.next().unwrap_or(Step::Exit));
+    }
+    let history = run::<O1>(&Machine::flat(2, 1000).unwrap(), &[], tasks, Span::from_s(8));
+    let moved = history.iter().filter(|(_, event)| matches!(event, Event::Migrate { .. })).count();
+    assert!((6..=8).contains(&moved), "{moved}");
+}
+
 #[test]
 fn work_that_fits_leaves_no_cpu_idle_while_a_task_waits() {
     let on = |cpu: u32, mut spec: TaskSpec| {

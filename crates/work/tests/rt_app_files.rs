@@ -121,10 +121,22 @@ fn phases_loop_and_change_class_nice_and_affinity_on_entry() {
 
 #[test]
 fn locks_are_taken_and_given_back_by_their_names() {
-    let app = read(r#"{ "tasks": { "a": { "loop": 2, "lock": "m", "run": 5, "lock1": "n", "unlock1": "n", "unlock": "m" } } }"#);
+    let app = read(
+        r#"{ "tasks": { "a": { "loop": 2, "lock": "m", "run": 5, "lock1": "n", "unlock1": "n", "unlock": "m" } } }"#,
+    );
     let expected =
         [Step::Lock(LockId(0)), run(5), Step::Lock(LockId(1)), Step::Unlock(LockId(1)), Step::Unlock(LockId(0))];
     assert_eq!(steps(app.plan(), 0, 5, Span::ZERO), expected);
+}
+
+#[test]
+fn a_task_is_suspended_under_its_own_name_until_another_resumes_it() {
+    let app = read(
+        r#"{ "tasks": { "a": { "loop": 2, "run": 5, "suspend": "" },
+                        "b": { "loop": 2, "run": 7, "resume": "a" } } }"#,
+    );
+    let [asleep, awake] = [0, 1].map(|task| steps(app.plan(), task, 2, Span::ZERO).remove(1));
+    assert_eq!((asleep, awake), (Step::Wait(Channel(0)), Step::WakeAll(Channel(0))));
 }
 
 #[test]
