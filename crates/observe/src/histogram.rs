@@ -267,6 +267,14 @@ mod tests {
     }
 
     #[test]
+    fn without_values_there_is_no_largest() {
+        let mut values = Histogram::default();
+        assert_eq!((values.max(), values.mean()), (None, None));
+        values.record(0);
+        assert_eq!((values.max(), values.mean()), (Some(0), Some(0.0)));
+    }
+
+    #[test]
     fn buckets_tile_the_whole_range() {
         for merged in [1, 1 << MERGED] {
             let mut expected = 0u64;

@@ -273,6 +273,31 @@ fn a_fault_that_takes_cpus_offline_names_one() {
 }
 
 #[test]
+fn a_fault_comes_within_the_run_and_has_a_length() {
+    let of = |at: &str, span: &str| {
+        let fault = format!("[[fault]]\nkind = \"stolen\"\nat = \"{at}\"\nfor = \"{span}\"\n");
+        let task = "[[task]]\nprogram = [ { compute = \"forever\" } ]";
+        Experiment::read("x.toml", &format!("duration = \"1s\"\n{fault}\n{task}")).err().unwrap_or_default()
+    };
+    assert_eq!(of("999ms", "1ns"), "");
+    assert!(of("1ms", "0s").contains("line 5: for: a time above 0 is needed"));
+    assert!(of("1ms", "9999999s").contains("line 5: for: a time above 0 is needed"));
+    assert!(of("1s", "1ms").contains("line 4: at: it is not before the end of the run"));
+}
+
+#[test]
+fn who_compares_is_asked_for_an_elevator_where_a_disk_names_none() {
+    let asks = |elevator: &str| {
+        let disk = format!("[[disk]]\nname = \"d\"\ndevice = \"null\"\n{elevator}\n");
+        let task = "[[task]]\nprogram = [ { read = \"d\", size = \"4KiB\" } ]\nloop = 2";
+        let work = Experiment::read("x.toml", &format!("duration = \"1s\"\n{disk}{task}")).unwrap();
+        (work.asks_for_elevator(), work.place_of_storage())
+    };
+    let place = Some("x.toml, line 2".to_string());
+    assert_eq!((asks(""), asks("elevator = \"cfq\"")), ((true, place.clone()), (false, place)));
+}
+
+#[test]
 fn a_fault_of_a_cpu_that_the_machine_lacks_is_named_by_its_line() {
     let fault = |cpu| format!("[[fault]]\nkind = \"stolen\"\nat = \"1ms\"\nfor = \"2ms\"\ncpu = {cpu}\n");
     let task = "[[task]]\nprogram = [ { compute = \"forever\" } ]";
