@@ -315,6 +315,11 @@ mod tests {
         assert_eq!(ratio().with_between(none), ratio(), "no variation changes nothing");
         assert!(ratio().p_value() < 0.05, "the runs differ");
         assert!(ratio().with_between(between).p_value() > 0.05, "inputs differ as much");
+        // Both spreads of the same size: together they are wider by the root of two.
+        let Spread::Logs { error, freedom, .. } = ratio().spread else { panic!("the runs differ") };
+        let twice = ratio().with_between(Between { deviation: error, relative: 0.0, freedom });
+        let Spread::Logs { error: both, freedom: of_both, .. } = twice.spread else { panic!("they still do") };
+        assert!((both / error - 2.0_f64.sqrt()).abs() < 1e-9 && (of_both / freedom - 2.0).abs() < 1e-9, "{both}");
         let few = Between { freedom: 2.0, ..between };
         let wide = ratio().with_between(few).interval(Confidence::P95).unwrap();
         let narrow = ratio().with_between(between).interval(Confidence::P95).unwrap();

@@ -189,6 +189,7 @@ mod tests {
         for model in WORKLOADS {
             let built = BuiltIn::parse(model.name).unwrap();
             assert!(built.build(Seed(1), 0).horizon.is_some(), "{}", model.name);
+            assert!(built.what_varies().contains("drawn anew"), "{}", model.name);
         }
     }
 

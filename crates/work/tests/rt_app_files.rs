@@ -246,6 +246,13 @@ fn refusals_name_file_line_key_and_remedy() {
 }
 
 #[test]
+fn a_comment_ends_where_it_is_closed() {
+    let app = read("/*/ one */{ \"tasks\": { \"a\": { /* \"run\": 9,\n */ \"loop\": 2, \"run\": 3 /***/ } } }");
+    assert_eq!(steps(app.plan(), 0, 1, Span::ZERO), [run(3)]);
+    assert!(refusal("{\n/* \"tasks\": {} }").contains("the comment that begins in line 2 has no end"));
+}
+
+#[test]
 fn a_circle_of_forks_is_refused() {
     let text = r#"{ "tasks": { "a": { "loop": 2, "fork": "b" }, "b": { "loop": 2, "fork": "a" } } }"#;
     assert!(refusal(text).contains("circle"));

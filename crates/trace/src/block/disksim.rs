@@ -72,6 +72,16 @@ mod tests {
     use goodness_core::DiskId;
 
     #[test]
+    fn five_numbers_are_recognised_and_each_must_be_one() {
+        assert!(recognises(b"0.000000 0 1234 8 a1"));
+        for line in
+            ["x 0 1234 8 1", "0.0 x 1234 8 1", "0.0 0 x 8 1", "0.0 0 1234 x 1", "0.0 0 1234 8 x", "0.0 0 1234 8"]
+        {
+            assert!(!recognises(line.as_bytes()), "{line}");
+        }
+    }
+
+    #[test]
     fn the_lowest_flag_tells_reads_from_writes() {
         let (records, about) = read_text("0.000000 0 1234 8 1\n  1.25 3 99 16 0\n2 0 5 1 a1\n");
         assert_eq!(

@@ -162,6 +162,8 @@ pub struct FioJob {
     pub engine: Engine,
     /// Limit of I/Os in flight.
     pub depth: u32,
+    /// What the file asks for, which an engine that waits for each I/O leaves without effect.
+    pub asked_depth: u32,
     /// I/Os per submission.
     pub batch: u32,
     /// Least and largest number of completions per wait.
@@ -270,6 +272,7 @@ impl FioJob {
             offset_increment: Amount::Bytes(0),
             engine: Engine::Sync,
             depth: 1,
+            asked_depth: 1,
             batch: 1,
             batch_complete: (1, 1),
             depth_low: 1,

@@ -210,6 +210,7 @@ impl Draft {
         if low > u64::from(job.depth) {
             return Err(format!("iodepth_low is {low}, and iodepth only {}", job.depth));
         }
+        job.asked_depth = job.depth;
         if job.engine == Engine::Sync {
             job.depth = 1;
         }

@@ -177,6 +177,18 @@ fn a_note_names_what_would_end_a_job_early() {
 }
 
 #[test]
+fn a_note_names_a_depth_without_effect_and_no_other() {
+    let of_depth = |options: &str| {
+        let text = format!("[a]\nsize=1m\n{options}\n");
+        let mut notes = FioWork::read("t.fio", &text, &Options::default(), &Outside::NOTHING).expect("a job").notes;
+        notes.retain(|note| note.contains("iodepth"));
+        notes
+    };
+    assert_eq!(of_depth("iodepth=2"), ["job a: iodepth=2 has no effect, its engine waits for each I/O"]);
+    assert_eq!(of_depth("iodepth=1").len() + of_depth("iodepth=2\nioengine=libaio").len(), 0);
+}
+
+#[test]
 fn no_random_place_repeats_before_all_were_used() {
     let drawn = places("rw=randread\nbs=4k\nloops=2", 4096 * 1000);
     assert_eq!(drawn.len(), 2000);

@@ -5,7 +5,7 @@
 //! previous wave have ended. The `ramp_time` of the first wave is not measured.
 
 use super::ini::Outside;
-use super::job::{Ends, Engine, FioJob};
+use super::job::{Ends, FioJob};
 use super::player::{Extent, Player};
 use super::stream::FioStream;
 use super::together::Together;
@@ -164,8 +164,9 @@ fn endless((job, extents): (&FioJob, &Vec<Extent>)) -> Option<String> {
 
 /// Says that a depth has no effect, as in fio.
 fn without_depth(job: &FioJob) -> Option<String> {
-    let is_idle = job.engine == Engine::Sync && job.depth > 1;
-    is_idle.then(|| format!("job {}: iodepth={} has no effect, its engine waits for each I/O", job.name, job.depth))
+    let asked = job.asked_depth;
+    (asked > job.depth)
+        .then(|| format!("job {}: iodepth={asked} has no effect, its engine waits for each I/O", job.name))
 }
 
 /// Positions of files on the disk.
