@@ -203,6 +203,15 @@ mod tests {
     }
 
     #[test]
+    fn a_load_deeper_than_the_device_has_no_prediction() {
+        let model = planted();
+        let load = |depth| Load { depth, ..loads::seen(true, 64).remove(0) };
+        assert!(outcome(&model, &load(model.depth)).is_ok());
+        let refused = outcome(&model, &load(model.depth + 1)).err().unwrap_or_default();
+        assert!(refused.starts_with("the device takes ") && refused.ends_with("and a load has 65"), "{refused}");
+    }
+
+    #[test]
     fn a_planted_device_is_recovered_from_its_closed_loops() {
         let model = planted();
         let found = fitted(&|| device(&model));
