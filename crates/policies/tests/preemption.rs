@@ -194,7 +194,7 @@ fn a_system_call_ends_the_extension_before_it_begins() {
     for preempt in ["none", "full", "lazy"] {
         assert_eq!(beside_a_section(&on(preempt), &call, Class::Normal), (US(2), US(112)), "{preempt}");
     }
-    // What a task does in user mode does not end it.
+    // Steps in user mode do not end it.
     let user =
         [Step::BeginCritical, Step::Compute(US(2)), Step::Served(Time::ZERO), Step::Compute(US(2)), Step::EndCritical];
     assert_eq!(beside_a_section(&on("full"), &user, Class::Normal).0, US(4));

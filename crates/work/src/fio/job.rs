@@ -162,7 +162,7 @@ pub struct FioJob {
     pub engine: Engine,
     /// Limit of I/Os in flight.
     pub depth: u32,
-    /// What the file asks for, which an engine that waits for each I/O leaves without effect.
+    /// The `iodepth` of the file. An engine that waits for each I/O leaves it without effect.
     pub asked_depth: u32,
     /// I/Os per submission.
     pub batch: u32,

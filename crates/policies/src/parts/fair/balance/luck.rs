@@ -1,4 +1,4 @@
-//! How often balancing of a CPU without work looks at a level: as often as it found something there.
+//! Balancing of a CPU without work looks at a level as often as it found something there.
 
 use goodness_core::{Rng, Time};
 
