@@ -9,34 +9,11 @@ mod draw;
 #[path = "../../crates/goodness/tests/swarm/outcome.rs"]
 mod outcome;
 
-use draw::{Drawn, Scope, Source};
+use draw::{Bytes, Drawn, SMALL};
 use outcome::{Outcome, contender, values};
 
-/// Simulations of a few decisions to some thousands. Shorter ones do not show that a policy has lost a task.
-const SMALL: Scope = Scope {
-    classes: &["normal", "normal", "batch", "idle", "iso", "deadline", "fifo", "rr"],
-    cpus: &[1, 2, 3, 4],
-    duration: (45, 300),
-    kinds: 4,
-    copies: 2,
-};
 /// Progress messages, of at most 1024 events each, after which a simulation is left.
 const PATIENCE: u64 = 32;
-
-/// Choices from bytes, as many of them as a choice needs; 0 once they are used up.
-struct Bytes<'a>(&'a [u8]);
-
-impl Source for Bytes<'_> {
-    fn below(&mut self, bound: u64) -> u64 {
-        let (mut value, mut reached) = (0_u64, 1_u64);
-        while reached < bound {
-            let Some((first, rest)) = self.0.split_first() else { break };
-            (value, self.0) = (value << 8 | u64::from(*first), rest);
-            reached = reached.saturating_mul(256);
-        }
-        value % bound
-    }
-}
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let drawn = Drawn::from(&mut Bytes(bytes), &SMALL);

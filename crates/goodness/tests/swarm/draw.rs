@@ -21,6 +21,21 @@ impl Source for Rng {
     }
 }
 
+/// Choices from bytes, as many of them as a choice needs; 0 once they are used up.
+pub struct Bytes<'a>(pub &'a [u8]);
+
+impl Source for Bytes<'_> {
+    fn below(&mut self, bound: u64) -> u64 {
+        let (mut value, mut reached) = (0_u64, 1_u64);
+        while reached < bound {
+            let Some((first, rest)) = self.0.split_first() else { break };
+            (value, self.0) = (value << 8 | u64::from(*first), rest);
+            reached = reached.saturating_mul(256);
+        }
+        value % bound
+    }
+}
+
 /// Bounds of what is drawn.
 pub struct Scope {
     /// Classes of tasks; one named twice is drawn twice as often.
@@ -59,6 +74,14 @@ const SWARM: Scope = Scope {
 /// Scope of the ledger.
 const LEDGER: Scope =
     Scope { classes: &["normal", "normal", "batch", "idle", "iso", "deadline", "fifo", "rr"], ..SWARM };
+/// Scope of the fuzzer: some to a few thousand decisions. Shorter ones do not show that a policy has lost a task.
+pub const SMALL: Scope = Scope {
+    classes: &["normal", "normal", "batch", "idle", "iso", "deadline", "fifo", "rr"],
+    cpus: &[1, 2, 3, 4],
+    duration: (45, 300),
+    kinds: 4,
+    copies: 2,
+};
 /// Pure spinning is left out: under a policy that does not preempt, it lasts for ever.
 const LOCKS: [&str; 6] = ["mutex", "adaptive", "pi", "fifo", "kernel", "s_lock"];
 /// Name and kind of a lock that replaces most of the kernel's mutexes, for writers and for readers.

@@ -10,8 +10,8 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[allow(dead_code, reason = "the ledgers and the fuzzer draw in ways of their own")]
 mod draw;
-mod ledger;
 mod outcome;
 
 use draw::Drawn;

@@ -1,0 +1,155 @@
+//! The inputs that the fuzzer keeps, which reach every part of the readers: what each is read as, or the sentence that
+//! refuses it. Recordings are recovered and replayed, too; simulations are simulated.
+
+use super::draw::{Bytes, Drawn, SMALL};
+use super::outcome::{contender, values};
+use super::{hold, line, told};
+use goodness_core::{Seed, Span, WorkloadSource};
+use goodness_replay::{History, ReplayOptions, machine_of, recover};
+use goodness_trace::block::{BlockReader, read_block};
+use goodness_trace::{Input, load_input, summarise};
+use goodness_work::experiment::Experiment;
+use goodness_work::fio::{self, FioStream, Outside};
+use goodness_work::machine::parse_machine;
+use goodness_work::models::BuiltIn;
+use goodness_work::rtapp::{Options, RtApp};
+use std::collections::BTreeMap;
+use std::io::Read;
+
+/// Progress messages, of at most 1024 events each, after which a simulation is left.
+const PATIENCE: u64 = 32;
+/// Bytes of each file of a fio job.
+const FILE: u64 = 1 << 20;
+
+/// The kept inputs of each fuzz target.
+fn kept() -> BTreeMap<String, Vec<Vec<u8>>> {
+    let packed = include_bytes!("../../../../fuzz/corpora.tar.xz");
+    let mut archive = tar::Archive::new(Input::bytes("corpora", packed).expect("it is whole"));
+    let mut kept = BTreeMap::<String, Vec<Vec<u8>>>::new();
+    for entry in archive.entries().expect("it is whole") {
+        let mut entry = entry.expect("it is whole");
+        let path = entry.path().expect("a plain path").to_str().expect("a plain path").to_string();
+        let mut bytes = Vec::new();
+        entry.read_to_end(&mut bytes).expect("it is whole");
+        match path.split('/').collect::<Vec<_>>()[..] {
+            [_, target, name] if !name.is_empty() => kept.entry(target.into()).or_default().push(bytes),
+            _ => {}
+        }
+    }
+    kept
+}
+
+/// A trace of scheduling: its summary, its records, and the work recovered from it.
+fn scheduling(head: &[u8], bytes: &[u8]) -> String {
+    let text = [head, bytes].concat();
+    let input = || Input::bytes("kept", &text);
+    let (Ok(first), Ok(second)) = (input(), input()) else { return "unreadable".into() };
+    let recording = match load_input(first) {
+        Ok(recording) => recording,
+        Err(why) => return why.to_string(),
+    };
+    let history = History::of(&recording);
+    let recovered = recover(&history, ReplayOptions::default());
+    let machine = machine_of(&recording, &history, recovered.grid);
+    format!("{}\n{recording:?}\n{}\n{recovered:?}", told(summarise(second)), told(machine))
+}
+
+/// A trace of block I/O: its records and what is known of it.
+fn block(parts: &[Vec<u8>]) -> String {
+    let inputs = parts.iter().map(|it| Input::bytes("kept", it)).collect::<Result<Vec<_>, _>>();
+    let Ok(inputs) = inputs else { return "unreadable".into() };
+    let mut trace = match read_block(inputs) {
+        Ok(trace) => trace,
+        Err(why) => return why.to_string(),
+    };
+    let mut records = Vec::new();
+    let end = loop {
+        match trace.next() {
+            Ok(Some(record)) => records.push(record),
+            Ok(None) => break String::new(),
+            Err(why) => break why.to_string(),
+        }
+    };
+    format!("{records:?} {:?} {end}", trace.about())
+}
+
+/// As the fuzz target reads them: version and byte order in the first byte, one file or two.
+fn blktrace(bytes: &[u8]) -> String {
+    let (choice, rest) = bytes.split_first().unwrap_or((&0, &[]));
+    let mut magic = [7 + (choice & 1), b't', b'a', b'e'];
+    if choice & 2 != 0 {
+        magic.reverse();
+    }
+    let (first, second) = rest.split_at(rest.len() / 2);
+    let of = |parts: &[&[u8]]| block(&Vec::from_iter(parts.iter().map(|it| [&magic[..], it].concat())));
+    of(&[rest]) + &of(&[first, second])
+}
+
+fn fio_jobs(text: &str) -> String {
+    let jobs = match fio::read("kept.fio", text, &Outside::NOTHING) {
+        Ok(jobs) => jobs,
+        Err(why) => return why,
+    };
+    let streams = jobs.iter().take(4).map(|job| {
+        let stream = FioStream::new(job, &vec![FILE; job.files.len()], Seed(1));
+        stream.map(|it| format!("{:?}", Vec::from_iter(it.take(64)))).unwrap_or_else(|why| format!("{why:?}"))
+    });
+    format!("{jobs:?} {}", streams.collect::<String>())
+}
+
+fn experiment(text: &str) -> String {
+    let machine = (text.contains('=') && !text.contains('/')).then(|| told(parse_machine(text)));
+    let (model, span) = (told(BuiltIn::parse(text).map(|it| it.name().to_string())), told(Span::parse(text)));
+    format!("{} {machine:?} {model} {span}", told(Experiment::read("kept.toml", text)))
+}
+
+fn rt_app(text: &str) -> String {
+    let read = |lenient| RtApp::read("kept.json", text, Options { lenient, ..Options::default() });
+    told(read(false)) + &told(read(true))
+}
+
+fn simulation(bytes: &[u8]) -> String {
+    let drawn = Drawn::from(&mut Bytes(bytes), &SMALL);
+    let contender = match contender(&drawn) {
+        Ok(contender) => contender,
+        Err(why) => return why.to_string(),
+    };
+    format!("{:?}", values(&drawn, &contender, PATIENCE))
+}
+
+/// What `bytes` come to, an input of this fuzz target; `None` for targets whose code has other tests.
+fn of(target: &str, bytes: &[u8]) -> Option<String> {
+    let text = || String::from_utf8_lossy(bytes).into_owned();
+    let after = |line: &str| block(&[[line.as_bytes(), bytes].concat()]);
+    Some(match target {
+        "ftrace" | "replay" => scheduling(b"# tracer: nop\n", bytes),
+        "trace_cmd" => scheduling(b"cpus=2\n", bytes),
+        "perf_script" => scheduling(b"# captured on    : now\n", bytes),
+        "any_trace" => scheduling(b"", bytes),
+        "blktrace" => blktrace(bytes),
+        "block_trace" => block(&[bytes.into()]),
+        "blkparse" => after("  8,0    1        1     0.000001000   697  Q  WS 2048 + 8 [x]\n"),
+        "block_events" => after(" dd-9 [000] d..1.  1.000001: block_rq_issue: 8,0 R 4096 () 8 + 8 [dd]\n"),
+        "disksim" => after("0.0 0 1234 8 1\n"),
+        "disksim_validate" => after("W Hit 100 4 663.0 45422.0\n"),
+        "msr" => after("128166372003061629,usr,0,Read,4096,512,41286\n"),
+        "spc" => after("0,20,8192,W,0.5\n"),
+        "fio_iolog" if bytes.first().is_some_and(|it| it & 1 != 0) => after("fio version 2 iolog\n"),
+        "fio_iolog" => after("fio version 3 iolog\n"),
+        "fio_job" => fio_jobs(&text()),
+        "experiment" => experiment(&text()),
+        "machine" => told(parse_machine(&text())),
+        "rt_app" => rt_app(&text()),
+        "simulated" => simulation(bytes),
+        _ => return None,
+    })
+}
+
+#[test]
+fn kept_inputs_come_to_what_the_ledger_says() {
+    let lines = kept().into_iter().filter_map(|(target, inputs)| {
+        let texts: Vec<String> = inputs.iter().filter_map(|it| of(&target, it)).collect();
+        (!texts.is_empty()).then(|| line(&target, &texts))
+    });
+    hold("kept", &Vec::from_iter(lines));
+}

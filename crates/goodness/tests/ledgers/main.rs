@@ -1,0 +1,100 @@
+//! Ledgers: files beside this one that hold, line by line, what the code came to when they were written. A change that
+//! was not meant to change what anybody decides, reads or tells leaves all lines as they are; where they differ, their
+//! names say whom the change concerns.
+//!
+//! ```text
+//! cargo test -p goodness --test ledgers
+//! BLESS=1 cargo test -p goodness --test ledgers             # where the change is meant
+//! TOLD=folder cargo test -p goodness --test ledgers         # the hashed texts as files, to compare with others'
+//! ```
+
+#[allow(dead_code, reason = "the swarm draws in ways of its own, too")]
+#[path = "../swarm/draw.rs"]
+mod draw;
+mod drawn;
+#[path = "../../../replay/tests/filtering/edits.rs"]
+mod edits;
+mod kept;
+#[allow(dead_code, reason = "the swarm counts what kept all rules")]
+#[path = "../swarm/outcome.rs"]
+mod outcome;
+mod recordings;
+mod works;
+
+use goodness::why::{Explained, Question, why_simulated};
+use goodness::{Again, Circumstances, Contender, Plan, Progress, Refusal, Work};
+use goodness_report::model::{Details, Input};
+use std::fmt::{Debug, Write as _};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Progress messages after which a simulation is left.
+const PATIENCE: u64 = 1_000;
+/// FNV-1a of nothing.
+const EMPTY: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// FNV-1a over more bytes.
+fn folded(hash: u64, bytes: impl IntoIterator<Item = u8>) -> u64 {
+    bytes.into_iter().fold(hash, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+fn told(it: Result<impl Debug, impl ToString>) -> String {
+    it.map_or_else(|why| why.to_string(), |it| format!("{it:?}"))
+}
+
+/// Lets so many progress messages pass, of at most 1024 events each.
+fn patient(messages: u64) -> impl Fn(Progress) -> ControlFlow<()> + Sync {
+    let told = AtomicU64::new(0);
+    move |_: Progress| match told.fetch_add(1, Ordering::Relaxed) < messages {
+        true => ControlFlow::Continue(()),
+        false => ControlFlow::Break(()),
+    }
+}
+
+/// The report of two runs under the work's standard policy and of two of this arm.
+fn reported(work: &Work, arm: Contender) -> Result<String, Refusal> {
+    let arms = work.behind_elevators(vec![Contender::policy(work.standard_policy()?), arm])?;
+    let runs = Plan { runs: 2, ..Plan::of(work, arms) }.run(&patient(PATIENCE))?;
+    let again = |_: &Again| String::new();
+    let (input, details) = (Input::default(), Details::default());
+    Ok(format!("{:?}\n", runs.report(Circumstances { input, details, commit: None, again: &again })))
+}
+
+/// Why latencies are long in a run under the work's standard policy.
+fn explained(work: &Work) -> Result<String, Refusal> {
+    let contender = work.arm(None, &work.standard_policy()?, None)?;
+    let run = Explained { work, contender: &contender, seed: 1, replication: 0, judge: &[] };
+    let question = Question { worst: 20, checks: 1, ..Question::default() };
+    Ok(told(why_simulated(run, &question, &patient(PATIENCE))))
+}
+
+/// A line: the name, how many texts, and their hash.
+fn line(name: &str, texts: &[String]) -> String {
+    if let Some(folder) = std::env::var_os("TOLD") {
+        let folder = Path::new(&folder);
+        std::fs::create_dir_all(folder).expect("the folder can be made");
+        std::fs::write(folder.join(name), texts.join("\n")).expect("the folder can be written to");
+    }
+    let hash = texts.iter().fold(EMPTY, |hash, it| folded(hash, it.bytes().chain([0])));
+    format!("{name:<28}{:>5} texts  {hash:016x}", texts.len())
+}
+
+/// Fails if `found` are not the lines of this ledger, which the environment `BLESS` writes.
+fn hold(ledger: &str, found: &[String]) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/ledgers/{ledger}.txt"));
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, found.join("\n") + "\n").expect("the ledger can be written");
+    }
+    let held = std::fs::read_to_string(&path).unwrap_or_default();
+    let mut said: Vec<&str> = held.lines().collect();
+    let mut told = String::new();
+    for line in found {
+        match said.iter().position(|it| it == line) {
+            Some(at) => drop(said.remove(at)),
+            None => writeln!(told, "now:    {line}").expect("text"),
+        }
+    }
+    said.iter().for_each(|line| writeln!(told, "ledger: {line}").expect("text"));
+    assert!(told.is_empty(), "{told}if that is meant: BLESS=1 cargo test -p goodness --test ledgers {ledger}");
+}
