@@ -78,7 +78,7 @@ fn eight_cpus_are_within_bounds_and_inside_the_error_of_fewer() {
     let told = |cases: &[Case]| {
         [score::within(cases, "migrations").0, score::within(cases, "switches").0, score::coverage(cases, &stated).0]
     };
-    let least = [21, 22, 190];
+    let least = [20, 22, 190];
     let has_all = |told: [usize; 3]| told.iter().zip(least).all(|(count, least)| *count >= least);
     assert!(has_all(told(&own)), "{:?}", told(&own));
     for policy in ["rr", "fifo"] {
@@ -151,10 +151,10 @@ fn a_simulator_without_balancing_is_rejected() {
 }
 
 /// Cells within bounds, at least: of the seen and the unseen half.
-const SHARES: [usize; 2] = [69, 72];
+const SHARES: [usize; 2] = [69, 71];
 /// The same of migrations.
-const MIGRATIONS: [usize; 2] = [58, 57];
+const MIGRATIONS: [usize; 2] = [60, 63];
 /// The same of p99 wake-up latencies.
-const LATENCIES: [usize; 2] = [42, 60];
+const LATENCIES: [usize; 2] = [42, 59];
 /// Per cent of unseen values inside the stated error, at least.
 const COVERED: usize = 95;

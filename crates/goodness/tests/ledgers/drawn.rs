@@ -1,9 +1,11 @@
 //! Fixed drawn simulations under each policy, and with a disk under each elevator beside round robin: decisions in all
-//! and a hash of every metric.
+//! and a hash of every metric; for some, why latencies are long.
 
 use super::draw::Drawn;
 use super::outcome::{Outcome, contender, values};
-use super::{EMPTY, folded, hold};
+use super::{EMPTY, explained, folded, hold};
+use goodness::{Contender, Work};
+use goodness_work::experiment::Experiment;
 
 /// Progress messages, of at most 1024 events each, after which a simulation is left.
 const PATIENCE: u64 = 4_000;
@@ -11,21 +13,38 @@ const PATIENCE: u64 = 4_000;
 /// Drawn simulations a line; of the fair classes of Linux, which have most rules, ten times as many.
 const DRAWS: u64 = 40;
 const FAIR: [&str; 2] = ["cfs", "eevdf"];
+/// Of them are explained.
+const EXPLAINED: u64 = 12;
 
-/// `eevdf   12345 decisions   0123456789abcdef`: the sum of decisions, and a hash of all metrics of all draws.
+/// Why latencies of a drawn simulation are long.
+fn why(drawn: &Drawn, contender: Contender) -> String {
+    let experiment = Experiment::read("drawn.toml", &drawn.experiment).expect("it was simulated");
+    let machine = experiment.machine().expect("each names one").clone();
+    let work = Work::of(experiment, machine, Default::default());
+    explained(&work, contender).unwrap_or_else(|refusal| refusal.to_string())
+}
+
+/// `eevdf   12345 decisions   0123456789abcdef`: the sum of decisions, and a hash of all that is told of all draws.
 fn line(name: &str, draw: fn(&str, u64) -> Drawn) -> String {
     let (mut decisions, mut hash) = (0, EMPTY);
-    let mut add = |words: &[u64]| hash = folded(hash, words.iter().flat_map(|it| it.to_le_bytes()));
+    let mut add = |text: &str| hash = folded(hash, text.bytes());
     for number in 0..if FAIR.contains(&name) { 10 * DRAWS } else { DRAWS } {
         let drawn = draw(name, number);
-        let found = contender(&drawn).map_err(|it| Outcome::Refused(it.to_string()));
-        match found.and_then(|contender| values(&drawn, &contender, PATIENCE)) {
+        let contender = match contender(&drawn) {
+            Ok(contender) => contender,
+            Err(refusal) => {
+                add(&refusal.to_string());
+                continue;
+            }
+        };
+        match values(&drawn, &contender, PATIENCE) {
             Ok((made, metrics)) => {
                 decisions += made;
-                add(&Vec::from_iter(metrics.iter().map(|it| it.unwrap_or(u64::MAX))));
+                add(&format!("{metrics:?}"));
+                (number < EXPLAINED).then(|| add(&why(&drawn, contender)));
             }
             Err(Outcome::Broken(why)) => panic!("draw {number} of {name}: {why}"),
-            Err(_) => add(&[number]),
+            Err(outcome) => add(&format!("{outcome:?}")),
         }
     }
     format!("{name:<16}{decisions:>9} decisions  {hash:016x}")

@@ -3,7 +3,8 @@
 
 use super::draw::{Bytes, Drawn, SMALL};
 use super::outcome::{contender, values};
-use super::{hold, line, told};
+use super::{hold, line, reported, told};
+use goodness::{Contender, OpenOptions, Refusal, open, unwatched};
 use goodness_core::{Seed, Span, WorkloadSource};
 use goodness_replay::{History, ReplayOptions, machine_of, recover};
 use goodness_trace::block::{BlockReader, read_block};
@@ -54,7 +55,21 @@ fn scheduling(head: &[u8], bytes: &[u8]) -> String {
     format!("{}\n{recording:?}\n{}\n{recovered:?}", told(summarise(second)), told(machine))
 }
 
-/// A trace of block I/O: its records and what is known of it.
+/// A replay of this file's block I/O.
+fn replayed(bytes: &[u8]) -> Result<String, Refusal> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("kept");
+    std::fs::write(&path, bytes).expect("the folder can be written to");
+    let path = path.to_str().expect("a plain path");
+    let told = open(path, &OpenOptions::default(), &unwatched).and_then(|work| {
+        let policy = Contender::policy(work.standard_policy()?);
+        reported(&work, policy)
+    });
+    let folder = folder.path().to_str().expect("a plain path");
+    told.map(|it| it.replace(folder, "")).map_err(|it| Refusal::usage(it.to_string().replace(folder, "")))
+}
+
+/// A trace of block I/O: its records and what is known of it, and the replay of one that is a single file.
 fn block(parts: &[Vec<u8>]) -> String {
     let inputs = parts.iter().map(|it| Input::bytes("kept", it)).collect::<Result<Vec<_>, _>>();
     let Ok(inputs) = inputs else { return "unreadable".into() };
@@ -70,7 +85,8 @@ fn block(parts: &[Vec<u8>]) -> String {
             Err(why) => break why.to_string(),
         }
     };
-    format!("{records:?} {:?} {end}", trace.about())
+    let replay = if let [whole] = parts { told(replayed(whole)) } else { String::new() };
+    format!("{records:?} {:?} {end} {replay}", trace.about())
 }
 
 /// As the fuzz target reads them: version and byte order in the first byte, one file or two.

@@ -30,7 +30,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Progress messages after which a simulation is left.
-const PATIENCE: u64 = 1_000;
+const PATIENCE: u64 = 400;
 /// FNV-1a of nothing.
 const EMPTY: u64 = 0xcbf2_9ce4_8422_2325;
 
@@ -61,11 +61,11 @@ fn reported(work: &Work, arm: Contender) -> Result<String, Refusal> {
     Ok(format!("{:?}\n", runs.report(Circumstances { input, details, commit: None, again: &again })))
 }
 
-/// Why latencies are long in a run under the work's standard policy.
-fn explained(work: &Work) -> Result<String, Refusal> {
-    let contender = work.arm(None, &work.standard_policy()?, None)?;
+/// Why latencies are long in a run under this arm.
+fn explained(work: &Work, arm: Contender) -> Result<String, Refusal> {
+    let contender = work.behind_elevators(vec![arm])?.remove(0);
     let run = Explained { work, contender: &contender, seed: 1, replication: 0, judge: &[] };
-    let question = Question { worst: 20, checks: 1, ..Question::default() };
+    let question = Question { worst: 5, checks: 1, ..Question::default() };
     Ok(told(why_simulated(run, &question, &patient(PATIENCE))))
 }
 

@@ -1,6 +1,7 @@
 //! Parts of shipped recordings, whole and after drawn edits of their lines: summary, recovered work, why its latencies
 //! are long, and a comparison of its replays with what was recorded and with a change.
 
+use super::draw::any_policy;
 use super::edits::{Edit, edited, lines};
 use super::{explained, hold, line, reported, told};
 use goodness::why::{Latencies, Question, why_recorded};
@@ -16,9 +17,9 @@ const FOLDERS: [&str; 6] = ["", "guest", "messages", "block", "predicted", "repe
 /// Lines of each recording, and texts of each; the first one has no edit.
 const LINES: usize = 4_000;
 const TEXTS: u64 = 6;
-/// Arms that are drawn beside the recording's own policy.
-const ARMS: [&str; 8] =
-    ["cpus=1", "cpus=4", "*.compute=50%", "*.nice=5", "eevdf", "cfs", "rr *.affinity=0", "bfs *.class=batch"];
+/// Edits of drawn arms; as many have none.
+const EDITS: [&str; 8] =
+    ["cpus=1", "cpus=4", "*.compute=50%", "*.nice=5", "*.affinity=0", "*.class=batch", "hz=1000", "*.slice=1ms"];
 
 /// How the work is opened: at each option's default as often as not.
 fn options(rng: &mut Rng) -> OpenOptions {
@@ -35,14 +36,17 @@ fn options(rng: &mut Rng) -> OpenOptions {
 /// A drawn arm, held against the recording's own policy and what was recorded.
 fn compared(path: &str, rng: &mut Rng, options: &OpenOptions) -> Result<String, Refusal> {
     let work = open(path, options, &unwatched)?;
-    let arm = Contender::arm(ARMS[rng.below(ARMS.len() as u64) as usize], &work.standard_policy()?)?;
-    Ok(reported(&work, arm)? + &explained(&work)?)
+    let own = Contender::policy(work.standard_policy()?);
+    let edit = EDITS.get(rng.below(2 * EDITS.len() as u64) as usize).copied().unwrap_or_default();
+    let policy = if rng.below(2) == 0 { any_policy(rng) } else { String::new() };
+    let arm = Contender::arm(&format!("{policy} {edit}"), &own.policy)?;
+    Ok(reported(&work, arm.clone())? + &explained(&work, own)? + &explained(&work, arm)?)
 }
 
 /// Why latencies are long in the recording as it is.
 fn why(path: &str) -> String {
     let all = [None, Some(Latencies::Wakeups), Some(Latencies::All)].map(|of| {
-        let question = Question { of, worst: 20, ..Question::default() };
+        let question = Question { of, worst: 4, ..Question::default() };
         told(why_recorded(path, &OpenOptions::default(), &question, &unwatched))
     });
     all.join("\n")

@@ -97,9 +97,7 @@ impl Drawn {
 
     /// Any policy, with or without a disk.
     pub fn from(rng: &mut dyn Source, scope: &Scope) -> Drawn {
-        let policies = goodness_policies::ALL;
-        let policy = policies[rng.below(policies.len() as u64) as usize].name;
-        let policy = policy_with_settings(rng, policy);
+        let policy = any_policy(rng);
         let elevator = (rng.below(3) == 0).then(|| {
             let elevators = goodness_elevators::ALL;
             let name = elevators[rng.below(elevators.len() as u64) as usize].name;
@@ -131,6 +129,13 @@ impl Drawn {
         let elevator = self.elevator.as_ref().map_or_else(String::new, |it| format!(" --elevator {it}"));
         format!("-p {}{elevator} --seed {}", self.policy, self.seed)
     }
+}
+
+/// Any policy with some settings.
+pub fn any_policy(rng: &mut dyn Source) -> String {
+    let policies = goodness_policies::ALL;
+    let policy = policies[rng.below(policies.len() as u64) as usize].name;
+    policy_with_settings(rng, policy)
 }
 
 fn policy_with_settings(rng: &mut dyn Source, name: &str) -> String {

@@ -4,10 +4,12 @@
 //! `fidelity/topologies` on other machines. [`simulate`] runs a load, [`figures`] measures runs and traces of plays
 //! alike, [`score`] compares them and says how large the model's error is.
 
+mod as_played;
 pub mod figures;
 pub mod placement;
 pub mod score;
 
+use as_played::AsPlayed;
 use figures::{Figures, of_run};
 use goodness::{Contender, OpenOptions, Plan, PolicySpec, Refusal, Timelines, Work, unwatched};
 use goodness_core::{Machine, WorkloadSource};
@@ -204,20 +206,13 @@ pub fn by_figure(runs: &[Figures]) -> BTreeMap<String, Vec<f64>> {
     first.keys().filter_map(|name| Some((name.clone(), all(name)?))).collect()
 }
 
-/// The machine of `guest`, with what scheduling costs there; on other shapes than flat ones it was not measured, and
-/// costs nothing. In guests the threads of a core do not slow each other.
+/// The machine of `guest`, with what scheduling costs there. In guests the threads of a core do not slow each other.
 ///
 /// # Errors
 /// The file `machines/GUEST.toml` of the suite is missing or invalid.
 pub fn machine(suite: &Path, guest: Guest) -> Result<Machine, Refusal> {
-    let (cpus, half) = (guest.cpus, guest.cpus / 2);
-    let text = match guest.shape {
-        Shape::Flat => suite.join(format!("machines/{}.toml", guest.name())).to_string_lossy().into_owned(),
-        Shape::Threads => format!("cpus={cpus},hz=250,smt=2,sibling_speed=1"),
-        Shape::Caches => format!("cpus={cpus},hz=250,cache={half}"),
-        Shape::Nodes => format!("cpus={cpus},hz=250,cache={half},node={half}"),
-    };
-    parse_machine(&text).map_err(Refusal::usage)
+    let path = suite.join(format!("machines/{}.toml", guest.name()));
+    parse_machine(&path.to_string_lossy()).map_err(Refusal::usage)
 }
 
 /// Simulates `source` on the machine of `guest` under `policy`.
@@ -245,6 +240,7 @@ pub fn simulate_often(
     runs: u32,
 ) -> Result<BTreeMap<String, Vec<f64>>, Refusal> {
     let machine = machine(suite, guest)?;
+    let source = &AsPlayed(source);
     let contenders = || PolicySpec::parse(policy).map(|spec| vec![Contender::policy(spec)]);
     let plan = Plan { runs, may_end_waiting: true, ..Plan::on(source, &machine, contenders()?) };
     if guest.shape == Shape::Flat {
