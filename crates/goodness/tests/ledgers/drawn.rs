@@ -3,7 +3,7 @@
 
 use super::draw::Drawn;
 use super::outcome::{Outcome, contender, values};
-use super::{EMPTY, explained, folded, hold};
+use super::{EMPTY, explained, folded, hold, keep, told};
 use goodness::{Contender, Work};
 use goodness_work::experiment::Experiment;
 
@@ -13,7 +13,7 @@ const PATIENCE: u64 = 4_000;
 /// Drawn simulations a line; of the fair classes of Linux, which have most rules, ten times as many.
 const DRAWS: u64 = 40;
 const FAIR: [&str; 2] = ["cfs", "eevdf"];
-/// Of them are explained.
+/// Simulations of each line that are explained, too.
 const EXPLAINED: u64 = 12;
 
 /// Why latencies of a drawn simulation are long.
@@ -21,32 +21,33 @@ fn why(drawn: &Drawn, contender: Contender) -> String {
     let experiment = Experiment::read("drawn.toml", &drawn.experiment).expect("it was simulated");
     let machine = experiment.machine().expect("each names one").clone();
     let work = Work::of(experiment, machine, Default::default());
-    explained(&work, contender).unwrap_or_else(|refusal| refusal.to_string())
+    told(explained(&work, contender, drawn.seed))
 }
 
 /// `eevdf   12345 decisions   0123456789abcdef`: the sum of decisions, and a hash of all that is told of all draws.
 fn line(name: &str, draw: fn(&str, u64) -> Drawn) -> String {
-    let (mut decisions, mut hash) = (0, EMPTY);
-    let mut add = |text: &str| hash = folded(hash, text.bytes());
+    let (mut decisions, mut texts) = (0, Vec::new());
     for number in 0..if FAIR.contains(&name) { 10 * DRAWS } else { DRAWS } {
         let drawn = draw(name, number);
         let contender = match contender(&drawn) {
             Ok(contender) => contender,
             Err(refusal) => {
-                add(&refusal.to_string());
+                texts.push(refusal.to_string());
                 continue;
             }
         };
         match values(&drawn, &contender, PATIENCE) {
             Ok((made, metrics)) => {
                 decisions += made;
-                add(&format!("{metrics:?}"));
-                (number < EXPLAINED).then(|| add(&why(&drawn, contender)));
+                texts.push(format!("{metrics:?}"));
+                texts.extend((number < EXPLAINED).then(|| why(&drawn, contender)));
             }
             Err(Outcome::Broken(why)) => panic!("draw {number} of {name}: {why}"),
-            Err(outcome) => add(&format!("{outcome:?}")),
+            Err(outcome) => texts.push(format!("{outcome:?}")),
         }
     }
+    keep("drawn", name, &texts);
+    let hash = texts.iter().fold(EMPTY, |hash, it| folded(hash, it.bytes()));
     format!("{name:<16}{decisions:>9} decisions  {hash:016x}")
 }
 

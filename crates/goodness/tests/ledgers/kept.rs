@@ -2,11 +2,11 @@
 //! refuses it. Recordings are recovered and replayed, too; simulations are simulated.
 
 use super::draw::{Bytes, Drawn, SMALL};
-use super::outcome::{contender, values};
+use super::outcome::{Outcome, contender, values};
 use super::{hold, line, reported, told};
 use goodness::{Contender, OpenOptions, Refusal, open, unwatched};
 use goodness_core::{Seed, Span, WorkloadSource};
-use goodness_replay::{History, ReplayOptions, machine_of, recover};
+use goodness_replay::{Arrivals, Ends, History, Others, ReplayOptions, machine_of, recover};
 use goodness_trace::block::{BlockReader, read_block};
 use goodness_trace::{Input, load_input, summarise};
 use goodness_work::experiment::Experiment;
@@ -44,15 +44,20 @@ fn kept() -> BTreeMap<String, Vec<Vec<u8>>> {
 fn scheduling(head: &[u8], bytes: &[u8]) -> String {
     let text = [head, bytes].concat();
     let input = || Input::bytes("kept", &text);
-    let (Ok(first), Ok(second)) = (input(), input()) else { return "unreadable".into() };
+    let (first, second) = match (input(), input()) {
+        (Ok(first), Ok(second)) => (first, second),
+        (Err(why), _) | (_, Err(why)) => return why.to_string(),
+    };
     let recording = match load_input(first) {
         Ok(recording) => recording,
         Err(why) => return why.to_string(),
     };
     let history = History::of(&recording);
     let recovered = recover(&history, ReplayOptions::default());
+    let turned = ReplayOptions { arrivals: Arrivals::Recorded, others: Others::LeftOut, ends: Ends::Recorded };
+    let other = recover(&history, turned);
     let machine = machine_of(&recording, &history, recovered.grid);
-    format!("{}\n{recording:?}\n{}\n{recovered:?}", told(summarise(second)), told(machine))
+    format!("{}\n{recording:?}\n{}\n{recovered:?}\n{other:?}", told(summarise(second)), told(machine))
 }
 
 /// A replay of this file's block I/O.
@@ -66,15 +71,16 @@ fn replayed(bytes: &[u8]) -> Result<String, Refusal> {
         reported(&work, policy)
     });
     let folder = folder.path().to_str().expect("a plain path");
-    told.map(|it| it.replace(folder, "")).map_err(|it| Refusal::usage(it.to_string().replace(folder, "")))
+    told.map(|it| format!("{it:?}").replace(folder, ""))
+        .map_err(|it| Refusal::usage(it.to_string().replace(folder, "")))
 }
 
 /// A trace of block I/O: its records and what is known of it, and the replay of one that is a single file.
 fn block(parts: &[Vec<u8>]) -> String {
     let inputs = parts.iter().map(|it| Input::bytes("kept", it)).collect::<Result<Vec<_>, _>>();
-    let Ok(inputs) = inputs else { return "unreadable".into() };
-    let mut trace = match read_block(inputs) {
-        Ok(trace) => trace,
+    let mut trace = match inputs.map(read_block) {
+        Ok(Ok(trace)) => trace,
+        Ok(Err(why)) => return why.to_string(),
         Err(why) => return why.to_string(),
     };
     let mut records = Vec::new();
@@ -130,7 +136,10 @@ fn simulation(bytes: &[u8]) -> String {
         Ok(contender) => contender,
         Err(why) => return why.to_string(),
     };
-    format!("{:?}", values(&drawn, &contender, PATIENCE))
+    match values(&drawn, &contender, PATIENCE) {
+        Err(Outcome::Broken(why)) => panic!("{why}\ngoodness run FILE {}\n{}", drawn.words(), drawn.experiment),
+        outcome => format!("{outcome:?}"),
+    }
 }
 
 /// What `bytes` come to, an input of this fuzz target; `None` for targets whose code has other tests.
@@ -165,7 +174,7 @@ fn of(target: &str, bytes: &[u8]) -> Option<String> {
 fn kept_inputs_come_to_what_the_ledger_says() {
     let lines = kept().into_iter().filter_map(|(target, inputs)| {
         let texts: Vec<String> = inputs.iter().filter_map(|it| of(&target, it)).collect();
-        (!texts.is_empty()).then(|| line(&target, &texts))
+        (!texts.is_empty()).then(|| line("kept", &target, &texts))
     });
     hold("kept", &Vec::from_iter(lines));
 }

@@ -1,11 +1,10 @@
 //! Parts of shipped recordings, whole and after drawn edits of their lines: summary, recovered work, why its latencies
 //! are long, and a comparison of its replays with what was recorded and with a change.
 
-use super::draw::any_policy;
 use super::edits::{Edit, edited, lines};
-use super::{explained, hold, line, reported, told};
+use super::{any_policy, compared, hold, line, told};
 use goodness::why::{Latencies, Question, why_recorded};
-use goodness::{Contender, OpenOptions, Refusal, open, unwatched};
+use goodness::{OpenOptions, Refusal, open, unwatched};
 use goodness_core::{Rng, Seed};
 use goodness_replay::{Arrivals, Ends, Others};
 use goodness_trace::Input;
@@ -14,14 +13,14 @@ use std::path::{Path, PathBuf};
 
 /// Folders of `recordings` whose recordings are read, one of each name that differs by a number alone.
 const FOLDERS: [&str; 6] = ["", "guest", "messages", "block", "predicted", "repeats"];
-/// Lines of each recording, and texts of each; the first one has no edit.
+/// Lines of each recording, and texts of each; the first two have no edit.
 const LINES: usize = 4_000;
 const TEXTS: u64 = 6;
-/// Edits of drawn arms; as many have none.
-const EDITS: [&str; 8] =
+/// Changes of drawn arms; as many have none.
+const CHANGES: [&str; 8] =
     ["cpus=1", "cpus=4", "*.compute=50%", "*.nice=5", "*.affinity=0", "*.class=batch", "hz=1000", "*.slice=1ms"];
 
-/// How the work is opened: at each option's default as often as not.
+/// How the work is opened: one option in three is not the default.
 fn options(rng: &mut Rng) -> OpenOptions {
     let mut coin = || rng.below(3) == 0;
     let mut options = OpenOptions::default();
@@ -33,14 +32,12 @@ fn options(rng: &mut Rng) -> OpenOptions {
     options
 }
 
-/// A drawn arm, held against the recording's own policy and what was recorded.
-fn compared(path: &str, rng: &mut Rng, options: &OpenOptions) -> Result<String, Refusal> {
+/// A drawn arm beside the recording's own policy.
+fn replayed(path: &str, rng: &mut Rng, options: &OpenOptions) -> Result<String, Refusal> {
     let work = open(path, options, &unwatched)?;
-    let own = Contender::policy(work.standard_policy()?);
-    let edit = EDITS.get(rng.below(2 * EDITS.len() as u64) as usize).copied().unwrap_or_default();
+    let change = CHANGES.get(rng.below(2 * CHANGES.len() as u64) as usize).copied().unwrap_or_default();
     let policy = if rng.below(2) == 0 { any_policy(rng) } else { String::new() };
-    let arm = Contender::arm(&format!("{policy} {edit}"), &own.policy)?;
-    Ok(reported(&work, arm.clone())? + &explained(&work, own)? + &explained(&work, arm)?)
+    compared(&work, &format!("{policy} {change}"))
 }
 
 /// Why latencies are long in the recording as it is.
@@ -62,7 +59,7 @@ fn text(packed: &Path, number: u64, folder: &Path) -> String {
     std::fs::write(&path, edited(shipped, &edits)).expect("the folder can be written to");
     let path = path.to_str().expect("a plain path");
     let options = if number == 0 { OpenOptions::default() } else { options(&mut rng) };
-    let replayed = compared(path, &mut rng, &options).unwrap_or_else(|refusal| refusal.to_string());
+    let replayed = replayed(path, &mut rng, &options).unwrap_or_else(|refusal| refusal.to_string());
     format!("{edits:?}\n{replayed}\n{}", why(path)).replace(folder.to_str().expect("a plain path"), "")
 }
 
@@ -88,7 +85,7 @@ fn recordings() -> BTreeMap<String, PathBuf> {
 fn recordings_come_to_what_the_ledger_says() {
     let folder = tempfile::tempdir().expect("a folder");
     let of = |(name, packed): (String, PathBuf)| {
-        line(&name, &Vec::from_iter((0..TEXTS).map(|it| text(&packed, it, folder.path()))))
+        line("recordings", &name, &Vec::from_iter((0..TEXTS).map(|it| text(&packed, it, folder.path()))))
     };
     hold("recordings", &Vec::from_iter(recordings().into_iter().map(of)));
 }

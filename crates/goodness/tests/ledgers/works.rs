@@ -1,9 +1,8 @@
 //! Built-in workloads, with each setting at its least in turn; the examples; fio jobs with drawn options on each device
 //! behind drawn elevators. Each is compared under its standard policy and a drawn one, and explained under both.
 
-use super::draw::any_policy;
-use super::{explained, hold, line, reported};
-use goodness::{Contender, OpenOptions, Refusal, open, unwatched};
+use super::{any_policy, compared, hold, line};
+use goodness::{OpenOptions, open, unwatched};
 use goodness_core::{Rng, Seed};
 use goodness_device::DEVICES;
 use goodness_work::models::{Model, WORKLOADS};
@@ -12,6 +11,8 @@ use std::path::Path;
 
 /// Duration of built-in workloads that have one.
 const DURATION: &str = "duration=150ms";
+/// Built-in workloads that take too long here.
+const LONG: [&str; 2] = ["dbload", "yield-benchmark"];
 /// Job files for each device.
 const JOBS: u64 = 6;
 /// Options of fio and their values.
@@ -43,13 +44,8 @@ const ELEVATORS: [&str; 6] = ["none", "mq-deadline", "bfq", "kyber", "cfq", "as"
 
 /// The work, compared with an arm and explained under both.
 fn told(text: &str, options: &OpenOptions, arm: &str) -> String {
-    let of = || -> Result<String, Refusal> {
-        let work = open(text, options, &unwatched)?;
-        let own = Contender::policy(work.standard_policy()?);
-        let arm = Contender::arm(arm, &own.policy)?;
-        Ok(reported(&work, arm.clone())? + &explained(&work, own)? + &explained(&work, arm)?)
-    };
-    of().unwrap_or_else(|refusal| refusal.to_string())
+    let work = open(text, options, &unwatched);
+    work.and_then(|work| compared(&work, arm)).unwrap_or_else(|refusal| refusal.to_string())
 }
 
 /// A model as it is, then with each setting at its least.
@@ -64,7 +60,7 @@ fn model(model: &Model) -> String {
         let text = if settings.is_empty() { model.name.into() } else { format!("{}:{settings}", model.name) };
         told(&text, &OpenOptions::default(), &any_policy(&mut rng))
     });
-    line(model.name, &Vec::from_iter(texts))
+    line("works", model.name, &Vec::from_iter(texts))
 }
 
 fn job(rng: &mut Rng) -> String {
@@ -97,7 +93,7 @@ fn device(name: &str, folder: &Path) -> String {
         let arm = format!("{}+{elevator}", any_policy(&mut rng));
         told(path, &options, &arm).replace(folder.to_str().expect("a plain path"), "")
     });
-    line(name, &Vec::from_iter(texts))
+    line("works", &format!("on-{name}"), &Vec::from_iter(texts))
 }
 
 fn examples() -> String {
@@ -114,14 +110,13 @@ fn examples() -> String {
         let arm = any_policy(&mut rng);
         told(path.to_str().expect("a plain path"), &OpenOptions::default(), &arm).replace(root, "")
     };
-    line("examples", &Vec::from_iter(found.iter().map(of)))
+    line("works", "examples", &Vec::from_iter(found.iter().map(of)))
 }
 
 #[test]
 fn works_come_to_what_the_ledger_says() {
     let folder = tempfile::tempdir().expect("a folder");
-    // The tests of studies run dbload, which takes too long here.
-    let models = WORKLOADS.iter().filter(|it| it.name != "dbload").map(model);
+    let models = WORKLOADS.iter().filter(|it| !LONG.contains(&it.name)).map(model);
     let devices = DEVICES.iter().map(|it| device(it.name, folder.path()));
     hold("works", &Vec::from_iter(models.chain(devices).chain([examples()])));
 }

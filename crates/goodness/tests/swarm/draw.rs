@@ -97,7 +97,9 @@ impl Drawn {
 
     /// Any policy, with or without a disk.
     pub fn from(rng: &mut dyn Source, scope: &Scope) -> Drawn {
-        let policy = any_policy(rng);
+        let policies = goodness_policies::ALL;
+        let policy = policies[rng.below(policies.len() as u64) as usize].name;
+        let policy = policy_with_settings(rng, policy);
         let elevator = (rng.below(3) == 0).then(|| {
             let elevators = goodness_elevators::ALL;
             let name = elevators[rng.below(elevators.len() as u64) as usize].name;
@@ -131,14 +133,8 @@ impl Drawn {
     }
 }
 
-/// Any policy with some settings.
-pub fn any_policy(rng: &mut dyn Source) -> String {
-    let policies = goodness_policies::ALL;
-    let policy = policies[rng.below(policies.len() as u64) as usize].name;
-    policy_with_settings(rng, policy)
-}
-
-fn policy_with_settings(rng: &mut dyn Source, name: &str) -> String {
+/// The policy with some settings.
+pub fn policy_with_settings(rng: &mut dyn Source, name: &str) -> String {
     let tunables = goodness_policies::entry(name).map_or(&[][..], |entry| (entry.tunables)());
     format!("{name}{}", settings(rng, tunables))
 }

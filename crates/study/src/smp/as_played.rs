@@ -1,9 +1,9 @@
 //! Work as a player begins it: all threads exist before the play, sleep through its run-up, and are woken at their
 //! start.
 
-use goodness_core::{Behaviour, Seed, Span, Start, Step, StepContext, Time, Workload, WorkloadSource};
+use goodness_core::{Behaviour, Seed, Span, Start, Step, StepContext, TaskId, Time, Workload, WorkloadSource};
 
-/// The player's run-up.
+/// The player's run-up, without the 0.2 ms for each thread that it adds.
 const RUN_UP: Span = Span::from_ms(20);
 
 /// Work that begins after the run-up, with tasks that sleep until their start instead of being forked then.
@@ -17,6 +17,7 @@ fn late(mut behaviour: Box<dyn Behaviour>, start: Time) -> Box<dyn Behaviour> {
             let now = Time(cx.now.0.saturating_sub(RUN_UP.0));
             match behaviour.next(&mut StepContext { now, task: cx.task, rng: cx.rng }) {
                 Step::SleepUntil(at) => Step::SleepUntil(at + RUN_UP),
+                Step::Served(since) => Step::Served(since + RUN_UP),
                 step => step,
             }
         })
@@ -32,11 +33,13 @@ impl WorkloadSource for AsPlayed<'_> {
         self.0.what_varies()
     }
 
+    fn place_of(&self, task: TaskId) -> Option<String> {
+        self.0.place_of(task)
+    }
+
     fn build(&self, seed: Seed, replication: u32) -> Workload {
-        let mut work = self.0.build(seed, replication);
-        for outsider in &mut work.outside {
-            outsider.start = outsider.start + RUN_UP;
-        }
+        let work = self.0.build(seed, replication);
+        assert!(work.outside.is_empty() && work.faults.is_empty(), "they have a clock, too");
         let tasks = work.tasks.into_iter().map(|mut task| {
             if let Start::At(start) = task.start {
                 task.start = Start::At(Time::ZERO);
@@ -56,7 +59,7 @@ impl WorkloadSource for AsPlayed<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use goodness_core::{Rng, Task, TaskId, TaskSpec};
+    use goodness_core::{Rng, Task, TaskSpec};
 
     /// A task that starts at 7 ms, sleeps until 50 ms and computes for as many nanoseconds as its clock shows.
     struct Load;

@@ -215,7 +215,7 @@ pub fn machine(suite: &Path, guest: Guest) -> Result<Machine, Refusal> {
     parse_machine(&path.to_string_lossy()).map_err(Refusal::usage)
 }
 
-/// Simulates `source` on the machine of `guest` under `policy`.
+/// Simulates `source` on the machine of `guest` under `policy`, with the run-up of a play.
 ///
 /// # Errors
 /// A policy that does not exist, a fault of the run.
