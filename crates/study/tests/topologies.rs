@@ -59,6 +59,25 @@ fn tasks_are_placed_as_kernels_place_them() {
     }
 }
 
+/// Negative control: the same machines, on which scheduling costs nothing.
+#[test]
+fn machines_without_costs_miss_switches() {
+    let free = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("without-costs");
+    for part in ["loads", "machines"] {
+        std::fs::create_dir_all(free.join(part)).unwrap();
+        for entry in std::fs::read_dir(suite().join(part)).unwrap() {
+            let path = entry.unwrap().path();
+            let text = std::fs::read_to_string(&path).unwrap();
+            let is_cost = |line: &&str| part == "machines" && line.contains(" = \"");
+            let kept: Vec<&str> = text.lines().filter(|line| !is_cost(line)).collect();
+            std::fs::write(free.join(part).join(path.file_name().unwrap()), kept.join("\n")).unwrap();
+        }
+    }
+    let unseen: Vec<Cell> = all().into_iter().filter(|cell| cell.is_unseen).collect();
+    let (inside, of) = score::within(&smp::cases(&free, &unseen, None).unwrap(), "switches");
+    assert!(inside < LEAST[1][3], "{inside} of {of}");
+}
+
 /// Where no more hogs run than cores of two threads, starts are placed as by the kernel in 95 of 100. The control takes
 /// any idle CPU.
 #[test]
