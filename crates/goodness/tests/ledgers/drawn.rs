@@ -16,7 +16,7 @@ const FAIR: [&str; 2] = ["cfs", "eevdf"];
 /// Simulations of each line that are explained, too.
 const EXPLAINED: u64 = 12;
 
-/// Why latencies of a drawn simulation are long.
+/// The causes of long latencies in a drawn simulation.
 fn why(drawn: &Drawn, contender: Contender) -> String {
     let experiment = Experiment::read("drawn.toml", &drawn.experiment).expect("it was simulated");
     let machine = experiment.machine().expect("each names one").clone();

@@ -142,7 +142,7 @@ fn simulation(bytes: &[u8]) -> String {
     }
 }
 
-/// What `bytes` come to, an input of this fuzz target; `None` for targets whose code has other tests.
+/// The text that an input of this fuzz target comes to; `None` for targets whose code has other tests.
 fn of(target: &str, bytes: &[u8]) -> Option<String> {
     let text = || String::from_utf8_lossy(bytes).into_owned();
     let after = |line: &str| block(&[[line.as_bytes(), bytes].concat()]);

@@ -20,7 +20,7 @@ const TEXTS: u64 = 6;
 const CHANGES: [&str; 8] =
     ["cpus=1", "cpus=4", "*.compute=50%", "*.nice=5", "*.affinity=0", "*.class=batch", "hz=1000", "*.slice=1ms"];
 
-/// How the work is opened: one option in three is not the default.
+/// Drawn options of opening the work: one in three is not the default.
 fn options(rng: &mut Rng) -> OpenOptions {
     let mut coin = || rng.below(3) == 0;
     let mut options = OpenOptions::default();
@@ -40,7 +40,7 @@ fn replayed(path: &str, rng: &mut Rng, options: &OpenOptions) -> Result<String, 
     compared(&work, &format!("{policy} {change}"))
 }
 
-/// Why latencies are long in the recording as it is.
+/// The causes of long latencies in the recording as it is.
 fn why(path: &str) -> String {
     let all = [None, Some(Latencies::Wakeups), Some(Latencies::All)].map(|of| {
         let question = Question { of, worst: 4, ..Question::default() };
