@@ -1,17 +1,16 @@
 //! Random offsets that favour some blocks: zipf, pareto, normal, zones.
 //!
-//! Source: the manual of fio 3, `random_distribution`. As in fio, the ranks of zipf and pareto are scattered over the
-//! file, and the map of used places does not count.
+//! Source: the manual of fio 3, `random_distribution`, and for `normal` what fio 3.33 does, counted on its null engine.
+//! As in fio, the ranks of zipf, pareto and normal are scattered over the file, and the map of used places does not
+//! count.
 
 use super::units::{self, Amount, Kilo};
 use goodness_core::Rng;
 
 /// Unit of the numbers below.
 const MILLIONTHS: u64 = 1_000_000;
-/// Uniform draws that are added up for one normal draw: the variance of twelve is that of one, times twelve.
+/// Uniform draws whose mean is a normal draw: its standard deviation is a twelfth of the file.
 const UNIFORMS: u64 = 12;
-/// Draws outside the file after which the nearest end is taken.
-const TRIES: u32 = 64;
 /// Zones of a job: fio's.
 const ZONES_MAX: usize = 256;
 
@@ -22,16 +21,20 @@ pub struct Zone {
     size: Amount,
 }
 
+/// Place of the most frequent block, in millionths of the file; `None` where it is not given.
+pub type Center = Option<u64>;
+
 /// How random offsets are distributed over a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Distribution {
     /// Evenly.
     Uniform,
-    /// By Zipf's law: the exponent in millionths.
-    Zipf(u64),
-    /// By a power law: fio's `h`, in millionths.
-    Pareto(u64),
-    /// Around the middle: the standard deviation in millionths of the file.
+    /// By Zipf's law: the exponent in millionths, and the place of the most frequent.
+    Zipf(u64, Center),
+    /// By a power law: fio's `h` in millionths, and the place of the most frequent.
+    Pareto(u64, Center),
+    /// The mean of twelve even draws, and an even draw of so many millionths of the file, half at most, around it. fio
+    /// calls that a deviation.
     Normal(u64),
     /// By zones.
     Zoned(Vec<Zone>),
@@ -47,21 +50,26 @@ impl Distribution {
             return Err("one distribution for reads, writes and trims is honoured, not several".into());
         }
         let (name, rest) = text.split_once(':').unwrap_or((text, ""));
-        let number = |usual: u64| if rest.is_empty() { Ok(usual) } else { decimal(rest) };
+        let (number, center) = rest.split_once(':').map_or((rest, None), |(number, center)| (number, Some(center)));
+        let number = |usual: u64| if number.is_empty() { Ok(usual) } else { decimal(number) };
+        let center = || match center.map(decimal).transpose()? {
+            Some(center) if center > MILLIONTHS => Err("a center is a number from 0 to 1".to_string()),
+            center => Ok(center),
+        };
         match name {
             "random" => Ok(Distribution::Uniform),
             "zipf" => match number(1_100_000)? {
                 0 => Err("the exponent of zipf must be more than 0".into()),
-                theta => Ok(Distribution::Zipf(theta)),
+                theta => Ok(Distribution::Zipf(theta, center()?)),
             },
             "pareto" => match number(200_000)? {
                 h if h == 0 || h >= MILLIONTHS => Err("pareto needs a number between 0 and 1".into()),
-                h => Ok(Distribution::Pareto(h)),
+                h => Ok(Distribution::Pareto(h, center()?)),
             },
             "normal" | "gauss" => match number(0)? {
                 percent if percent > 100 * MILLIONTHS => Err("a deviation of more than 100 %".into()),
-                0 => Ok(Distribution::Uniform),
-                percent => Ok(Distribution::Normal(percent / 100)),
+                // What it is centered on is scattered like the rest.
+                percent => center().map(|_| Distribution::Normal(percent / 100)),
             },
             "zoned" => zones(rest, |size| units::amount(&format!("{}%", size.trim_end_matches('%')), kilo)),
             "zoned_abs" => zones(rest, |size| units::size(size, kilo).map(Amount::Bytes)),
@@ -73,13 +81,15 @@ impl Distribution {
     pub fn draw(&self, blocks: u64, block: u64, rng: &mut Rng) -> u64 {
         match self {
             Distribution::Uniform => rng.below(blocks),
-            Distribution::Zipf(theta) => scattered(zipf(*theta as f64 / MILLIONTHS as f64, blocks, rng), blocks),
-            Distribution::Pareto(h) => {
+            Distribution::Zipf(theta, center) => {
+                scattered(zipf(*theta as f64 / MILLIONTHS as f64, blocks, rng), *center, blocks)
+            }
+            Distribution::Pareto(h, center) => {
                 let h = *h as f64 / MILLIONTHS as f64;
                 let power = libm::log(h) / libm::log(1.0 - h);
-                scattered((libm::pow(fraction(rng), power) * (blocks - 1) as f64) as u64, blocks)
+                scattered((libm::pow(fraction(rng), power) * (blocks - 1) as f64) as u64, *center, blocks)
             }
-            Distribution::Normal(deviation) => normal(*deviation, blocks, rng),
+            Distribution::Normal(width) => scattered(normal(*width, blocks, rng), None, blocks),
             Distribution::Zoned(zones) => zoned(zones, blocks, block, rng),
         }
     }
@@ -119,14 +129,16 @@ fn fraction(rng: &mut Rng) -> f64 {
     (rng.bits() >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// A place of its own for each rank; neighbouring ranks are far from each other.
-fn scattered(rank: u64, blocks: u64) -> u64 {
+/// A place of its own for each rank; neighbouring ranks are far from each other, and the first is at the center.
+fn scattered(rank: u64, center: Center, blocks: u64) -> u64 {
     // A step of the golden section of the file that meets every block.
     let mut step = (u128::from(blocks) * 618 / 1000) as u64 | 1;
     while greatest_divisor(step, blocks) > 1 {
         step += 2;
     }
-    ((u128::from(rank) + 1) * u128::from(step) % u128::from(blocks)) as u64
+    let millionths = |part: u64| u128::from(blocks) * u128::from(part) / u128::from(MILLIONTHS);
+    let first = center.map_or(u128::from(step), millionths);
+    ((first + u128::from(rank) * u128::from(step)) % u128::from(blocks)) as u64
 }
 
 fn greatest_divisor(a: u64, b: u64) -> u64 {
@@ -153,18 +165,14 @@ fn zipf(theta: f64, count: u64, rng: &mut Rng) -> u64 {
     }
 }
 
-/// A block around the middle, by twelve even draws.
-fn normal(deviation: u64, blocks: u64, rng: &mut Rng) -> u64 {
-    let wide = (u128::from(blocks) * u128::from(deviation) / u128::from(MILLIONTHS)) as u64 + 1;
-    let mut at = 0;
-    for _ in 0..TRIES {
-        let sum: i128 = (0..UNIFORMS).map(|_| i128::from(rng.below(wide))).sum();
-        at = i128::from(blocks / 2) + sum - i128::from(wide - 1) * i128::from(UNIFORMS / 2);
-        if (0..i128::from(blocks)).contains(&at) {
-            break;
-        }
-    }
-    at.clamp(0, i128::from(blocks) - 1) as u64
+/// A rank around the middle: the mean of twelve even draws, moved within `width` millionths; it wraps around.
+fn normal(width: u64, blocks: u64, rng: &mut Rng) -> u64 {
+    let sum: u128 = (0..UNIFORMS).map(|_| u128::from(rng.below(blocks + 1))).sum();
+    let mean = sum.div_ceil(u128::from(UNIFORMS)) as u64;
+    let wide = (u128::from(blocks) * u128::from(width)).div_ceil(u128::from(MILLIONTHS)) as u64;
+    let wide = wide.min(blocks / 2);
+    let moved = if wide == 0 { 0 } else { rng.below(wide) };
+    (blocks + mean + moved - wide / 2) % blocks
 }
 
 /// A block of a zone drawn by its share of the accesses.
@@ -234,14 +242,29 @@ mod tests {
         assert!(hot > 0);
     }
 
+    /// Accesses to blocks by rank, as shares: how many blocks of equal frequency would repeat as often.
+    fn effective(text: &str) -> f64 {
+        let squares: f64 = counts(text).iter().map(|n| (*n as f64 / DRAWS as f64).powi(2)).sum();
+        1.0 / squares
+    }
+
     #[test]
-    fn a_normal_draw_has_its_deviation_around_the_middle() {
-        let counts = counts("normal:10");
-        let sum =
-            |f: &dyn Fn(f64) -> f64| counts.iter().zip(0..).map(|(n, at)| *n as f64 * f(f64::from(at))).sum::<f64>();
-        let mean = sum(&|at| at) / DRAWS as f64;
-        let deviation = (sum(&|at| (at - mean).powi(2)) / DRAWS as f64).sqrt();
-        assert!((mean - 500.0).abs() < 5.0 && (deviation - 100.0).abs() < 3.0, "{mean} {deviation}");
+    fn a_normal_draw_is_as_wide_as_that_of_fio() {
+        // By fio 3.33 on 1024 blocks, 102 400 reads each: random_distribution=normal:N.
+        for (percent, blocks) in [(0, 303.0), (5, 308.0), (10, 321.0), (20, 370.0), (30, 444.0), (50, 626.0), (80, 626.0)] {
+            let expected = blocks * BLOCKS as f64 / 1024.0;
+            let here = effective(&format!("normal:{percent}"));
+            assert!((here / expected - 1.0).abs() < 0.03, "{percent}: {here}, fio {expected}");
+        }
+        assert!(effective("random") > 900.0);
+    }
+
+    #[test]
+    fn the_most_frequent_block_is_at_the_center() {
+        for text in ["zipf:1.2:0.25", "pareto:0.2:0.25", "pareto::0.25"] {
+            let hot = counts(text).iter().enumerate().max_by_key(|(_, count)| **count).expect("one").0;
+            assert_eq!(hot, 250, "{text}");
+        }
     }
 
     #[test]
@@ -260,6 +283,7 @@ mod tests {
         let refused = |text: &str| Distribution::parse(text, Kilo::Binary).expect_err(text);
         assert!(refused("zipfian").contains("none of random, zipf"));
         assert!(refused("zipf:x").contains("no number"));
+        assert!(refused("zipf:1.2:2").contains("from 0 to 1"));
         assert!(refused("pareto:1").contains("between 0 and 1"));
         assert!(refused("zoned:50/5").contains("add up to 50"));
         assert!(refused("zipf:1.2,random").contains("not several"));

@@ -142,6 +142,10 @@ pub struct FioJob {
     pub pattern: Pattern,
     /// Share of reads of a mixed job, in hundredths.
     pub read_percent: u8,
+    /// Share of new places of a random job that reads, writes or trims, in hundredths; all else goes on.
+    pub random_percent: [u8; 3],
+    /// A random job stays at its place between new ones, and does not go on.
+    pub repeats: bool,
     /// Sizes of reads, writes and trims.
     pub sizes: [Sizes; 3],
     /// Files or devices, at least one.
@@ -262,6 +266,8 @@ impl FioJob {
             group: 0,
             pattern: Pattern { direction: Direction::Read, random: false, number: 0 },
             read_percent: 50,
+            random_percent: [100; 3],
+            repeats: false,
             sizes: [const { Sizes::Fixed(4096) }; 3],
             files: Vec::new(),
             size: None,
@@ -312,6 +318,12 @@ impl FioJob {
             Direction::Mixed => [true, true, false],
             Direction::TrimWrite => [false, true, true],
         }
+    }
+
+    /// True if it is random and draws places that were used before: without the map of used ones.
+    #[must_use]
+    pub fn draws_used(&self) -> bool {
+        self.pattern.random && (self.no_map || self.distribution != Distribution::Uniform)
     }
 
     /// The smallest block size; random offsets are multiples of it.

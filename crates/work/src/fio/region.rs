@@ -13,8 +13,10 @@ pub(super) struct Region {
     pub start: u64,
     /// Bytes, whole blocks.
     pub len: u64,
-    /// Offsets of the next sequential read, write and trim, from `start`.
+    /// Ends of the last read, write and trim, from `start`.
     next: [u64; 3],
+    /// Begins of the last ones.
+    last: [u64; 3],
     /// Bytes moved in this round; a round ends when all files have moved their length.
     pub moved: u64,
     /// Random jobs with a map.
@@ -24,8 +26,6 @@ pub(super) struct Region {
     /// Zone and gap of a sequential job, and the bytes moved in this zone.
     strides: Option<(u64, u64)>,
     in_zone: u64,
-    /// For random jobs: the end of the last I/O, and the number of I/Os that follow it sequentially.
-    follow: (u64, u64),
 }
 
 impl Region {
@@ -47,8 +47,7 @@ impl Region {
                 size.min(room)
             ));
         }
-        let is_even = job.distribution == Distribution::Uniform;
-        let map = if job.pattern.random && !job.no_map && is_even {
+        let map = if job.pattern.random && !job.draws_used() {
             if len / block > UsedMap::MOST {
                 let most = UsedMap::MOST;
                 return Err(format!("job {}: more than {most} blocks; write norandommap", job.name));
@@ -58,14 +57,14 @@ impl Region {
             None
         };
         let (distribution, strides) = (job.distribution.clone(), job.strides);
-        Ok(Region { start, len, next: [0; 3], moved: 0, map, distribution, strides, in_zone: 0, follow: (0, 0) })
+        Ok(Region { start, len, next: [0; 3], last: [0; 3], moved: 0, map, distribution, strides, in_zone: 0 })
     }
 
     /// A new round.
     pub fn begin(&mut self) {
         self.moved = 0;
         self.next = [0; 3];
-        self.follow = (0, 0);
+        self.last = [0; 3];
         self.in_zone = 0;
         if let Some(map) = &mut self.map {
             map.clear();
@@ -108,36 +107,42 @@ impl Region {
         }
     }
 
-    /// A random offset, or the one after the last I/O as often as the pattern requires.
-    pub fn random(&mut self, wanted: u64, block: u64, run: i64, rng: &mut Rng) -> (u64, u64) {
-        let (end, left) = self.follow;
+    /// A new random offset.
+    pub fn random(&mut self, way: usize, wanted: u64, block: u64, rng: &mut Rng) -> (u64, u64) {
         let blocks = self.len / block;
-        let first = end.div_ceil(block);
-        let follows = left > 0 && first < blocks && self.map.as_ref().is_none_or(|map| !map.contains(first));
-        let (at, bytes) = match &mut self.map {
+        let (found, bytes) = match &mut self.map {
             Some(map) => {
                 if map.is_full() {
                     map.clear();
                 }
-                let from = if follows { first } else { rng.below(blocks) };
-                let found = map.next_free(from).unwrap_or(0);
+                let found = map.next_free(rng.below(blocks)).unwrap_or(0);
                 let free = map.free_run(found, wanted.div_ceil(block));
                 (0..free).for_each(|step| map.insert(found + step));
                 (found, wanted.min(free * block))
             }
             None => {
                 let needed = wanted.div_ceil(block).min(blocks);
-                let drawn = |rng: &mut Rng| match &self.distribution {
+                let found = match &self.distribution {
                     Distribution::Uniform => rng.below(blocks - needed + 1),
                     other => other.draw(blocks, block, rng).min(blocks - needed),
                 };
-                let found = if follows { first } else { drawn(rng) };
                 (found, wanted.min((blocks - found) * block))
             }
         };
-        let left = if follows { left - 1 } else { run.max(1) as u64 - 1 };
-        self.follow = (at * block + bytes, left);
-        (at * block, bytes)
+        self.at(way, found * block, bytes)
+    }
+
+    /// The offset of a random job that goes on where it was, or stays there if it `repeats`; `None` at the end. As in
+    /// fio, it may have been used before, and does not count as used.
+    pub fn onward(&mut self, way: usize, wanted: u64, block: u64, repeats: bool) -> Option<(u64, u64)> {
+        let at = if repeats { self.last[way] } else { self.next[way] };
+        (self.len - at >= block).then(|| self.at(way, at, fitting(wanted, self.len - at, block)))
+    }
+
+    /// Notes where a random job is.
+    fn at(&mut self, way: usize, at: u64, bytes: u64) -> (u64, u64) {
+        (self.last[way], self.next[way]) = (at, at + bytes);
+        (at, bytes)
     }
 }
 

@@ -106,6 +106,8 @@ pub struct FioStream {
     bytes_left: Option<u64>,
     ios_left: Option<u64>,
     turn: usize,
+    /// I/Os to come before a random job draws a new place.
+    onward: u64,
     pending: [Option<Pending>; 3],
     writes: u64,
     verifying: Verifying,
@@ -143,9 +145,10 @@ impl FioStream {
             regions,
             block,
             turn: 0,
+            onward: 0,
             pending: [None; 3],
             writes: 0,
-            verifying: Verifying::default(),
+            verifying: Verifying::new(job.verify, job.draws_used()),
             since_pause: 0,
             paced: [(0, 0, Span::ZERO); 3],
             ended: false,
@@ -205,20 +208,40 @@ impl FioStream {
             return None;
         }
         let wanted = self.size(way);
-        let (number, random) = (self.job.pattern.number, self.job.pattern.random);
-        let region = &mut self.regions[file];
-        let (at, bytes) = if random {
-            region.random(wanted, self.block, number, &mut self.draws.place)
+        let (at, bytes) = if self.job.pattern.random {
+            self.random(file, way, wanted)
         } else {
-            region.sequential(way, wanted, self.block, number)
+            self.regions[file].sequential(way, wanted, self.block, skip)
         };
-        region.moved = region.moved.saturating_add(bytes);
+        self.regions[file].moved = self.regions[file].moved.saturating_add(bytes);
         self.bytes_left = self.bytes_left.map(|left| left.saturating_sub(bytes));
-        let offset = region.start + at;
+        let offset = self.regions[file].start + at;
         if self.job.pattern.direction == Direction::TrimWrite {
             self.pending[0] = Some(Pending::Write { file, offset, bytes });
         }
         Some(self.done(way, file, offset, bytes))
+    }
+
+    /// Counts an I/O of a random job; true if it has a new place. As in fio, those of all files and directions count for
+    /// `:N`, and the write behind a trim does.
+    fn is_new(&mut self) -> bool {
+        let is_new = self.onward == 0;
+        self.onward = if is_new { self.job.pattern.number.max(1) as u64 - 1 } else { self.onward - 1 };
+        is_new
+    }
+
+    /// Offset and size of an I/O of a random job.
+    fn random(&mut self, file: usize, way: usize, wanted: u64) -> (u64, u64) {
+        let is_new = self.is_new();
+        let percent = u64::from(self.job.random_percent[way]);
+        let goes_on = if is_new {
+            (percent < 100 && self.draws.place.below(100) >= percent).then_some(false)
+        } else {
+            Some(self.job.repeats)
+        };
+        let region = &mut self.regions[file];
+        let onward = goes_on.and_then(|repeats| region.onward(way, wanted, self.block, repeats));
+        onward.unwrap_or_else(|| region.random(way, wanted, self.block, &mut self.draws.place))
     }
 
     /// All is written: as in fio, no I/O is under way when reading begins.
@@ -231,13 +254,15 @@ impl FioStream {
 
     /// The next read of what was written, if it is time for one.
     fn read_again(&mut self) -> Option<FioIo> {
-        let (file, offset, bytes) = self.verifying.next(self.job.verify)?;
+        let (file, offset, bytes) = self.verifying.next()?;
         Some(FioIo { op: FioOp::Read, file: file as usize, offset, bytes, due: None, pause: None })
     }
 
-    /// True if all that the files hold was written, and is to be read again before the next round.
+    /// True if all that the files hold was written, and is to be read again before the next round. As in fio, no round
+    /// of a job whose places may repeat ends before the last.
     fn is_round_over(&self) -> bool {
-        self.job.verify.is_some() && self.regions.iter().all(|region| region.moved >= region.len)
+        let has_rounds = self.job.time_based || !self.verifying.is_sorted();
+        self.job.verify.is_some() && has_rounds && self.regions.iter().all(|region| region.moved >= region.len)
     }
 
     /// The round of `file` ends early: gaps have led past its last bytes.
@@ -331,7 +356,10 @@ impl Iterator for FioStream {
     fn next(&mut self) -> Option<FioIo> {
         if let Some(pending) = self.pending.iter_mut().find_map(Option::take) {
             return Some(match pending {
-                Pending::Write { file, offset, bytes } => self.done(1, file, offset, bytes),
+                Pending::Write { file, offset, bytes } => {
+                    self.is_new();
+                    self.done(1, file, offset, bytes)
+                }
                 Pending::Sync(op, file) => bare(op, file),
             });
         }

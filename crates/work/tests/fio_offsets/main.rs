@@ -1,24 +1,34 @@
 //! Jobs without chance do what fio itself does: as many I/Os, at the same offsets. fio's answers were logged on its
 //! null engine by `scripts/make-fio-offsets`.
 
+mod random;
+
 use goodness_core::Seed;
-use goodness_work::fio::{self, FioOp, FioStream, Outside};
+use goodness_work::fio::{self, FioIo, FioOp, FioStream, Outside};
 
 /// Bytes of the disk.
 const WHOLE: u64 = 1 << 30;
 
-/// What the job does, as the expectations have it.
-fn done(options: &str) -> String {
+/// What the job does, to 100 000 steps.
+fn ios(options: &str, seed: u64) -> impl Iterator<Item = FioIo> {
     let text = format!("[j]\n{}\n", options.replace(' ', "\n"));
     let job = fio::read("t.fio", &text, &Outside::NOTHING).expect(options).remove(0);
-    let stream = FioStream::new(&job, &vec![WHOLE; job.files.len()], Seed(1)).expect(options);
-    let letter = |op| match op {
+    FioStream::new(&job, &vec![WHOLE; job.files.len()], Seed(seed)).expect(options).take(100_000)
+}
+
+/// The letter of what moves data.
+const fn letter(op: FioOp) -> Option<char> {
+    match op {
         FioOp::Read => Some('r'),
         FioOp::Write => Some('w'),
         FioOp::Trim => Some('t'),
         FioOp::Sync | FioOp::DataSync | FioOp::Drain => None,
-    };
-    let ios = stream.take(10_000).filter_map(|io| Some((letter(io.op)?, io)));
+    }
+}
+
+/// What the job does, as the expectations have it.
+fn done(options: &str) -> String {
+    let ios = ios(options, 1).filter_map(|io| Some((letter(io.op)?, io)));
     ios.map(|(letter, io)| format!("{letter}{}:{}+{}", io.file, io.offset, io.bytes)).collect::<Vec<_>>().join(" ")
 }
 
