@@ -89,7 +89,11 @@ pub const KEYS: &[Key] = &[
         key("nrfiles", Honoured, "files of the job where `filename` does not name them; they share `size`"),
     ),
     key("kb_base", Honoured, "what k is worth: 1024 (then ki is 1000) or 1000"),
-    key("random_distribution", Honoured, "random, zipf, pareto, normal, zoned, zoned_abs; one for all directions, `:CENTER` as in fio"),
+    key(
+        "random_distribution",
+        Honoured,
+        "random, zipf, pareto, normal, zoned, zoned_abs; one for all directions, `:CENTER` as in fio",
+    ),
     key("random_generator", NoEffect, "there is one generator"),
     key("softrandommap", NoEffect, "the map of used places always finds memory, or the job is refused"),
     key("description", NoEffect, "text"),

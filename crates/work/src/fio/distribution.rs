@@ -9,6 +9,8 @@ use goodness_core::Rng;
 
 /// Unit of the numbers below.
 const MILLIONTHS: u64 = 1_000_000;
+/// Odd numbers whose bits are without order: the golden section, and a factor of the generator SplitMix64.
+const MIXERS: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xbf58_476d_1ce4_e5b9];
 /// Uniform draws whose mean is a normal draw: its standard deviation is a twelfth of the file.
 const UNIFORMS: u64 = 12;
 /// Zones of a job: fio's.
@@ -129,20 +131,28 @@ fn fraction(rng: &mut Rng) -> f64 {
     (rng.bits() >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// A place of its own for each rank; neighbouring ranks are far from each other, and the first is at the center.
+/// A place of its own for each rank, the first at the center; neighbouring ranks are far from each other.
 fn scattered(rank: u64, center: Center, blocks: u64) -> u64 {
-    // A step of the golden section of the file that meets every block.
-    let mut step = (u128::from(blocks) * 618 / 1000) as u64 | 1;
-    while greatest_divisor(step, blocks) > 1 {
-        step += 2;
-    }
-    let millionths = |part: u64| u128::from(blocks) * u128::from(part) / u128::from(MILLIONTHS);
-    let first = center.map_or(u128::from(step), millionths);
-    ((first + u128::from(rank) * u128::from(step)) % u128::from(blocks)) as u64
+    let first =
+        center.map_or(blocks / 2, |part| (u128::from(blocks) * u128::from(part) / u128::from(MILLIONTHS)) as u64);
+    ((u128::from(first) + u128::from(mixed(rank, blocks))) % u128::from(blocks)) as u64
 }
 
-fn greatest_divisor(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { greatest_divisor(b, a % b) }
+/// A permutation of the numbers below `blocks` that looks like chance and leaves 0: steps that have an inverse, on as
+/// many bits as are needed, until the number is below.
+fn mixed(rank: u64, blocks: u64) -> u64 {
+    let bits = u64::BITS - (blocks - 1).leading_zeros();
+    let mask = u64::MAX.checked_shr(u64::BITS - bits).unwrap_or(0);
+    let mut at = rank;
+    loop {
+        for factor in MIXERS {
+            at = at.wrapping_mul(factor) & mask;
+            at ^= at >> bits.div_ceil(2);
+        }
+        if at < blocks {
+            return at;
+        }
+    }
 }
 
 /// A rank below `count` by Zipf's law with exponent `theta`: rejection from the integral of the hat (Hörmann and
@@ -249,9 +259,22 @@ mod tests {
     }
 
     #[test]
+    fn each_rank_has_a_place_of_its_own_and_neighbours_are_apart() {
+        for blocks in [1, 2, 3, 64, 1000, 1024, 1025] {
+            let places: BTreeMap<u64, u64> = (0..blocks).map(|rank| (scattered(rank, None, blocks), rank)).collect();
+            assert_eq!((places.len() as u64, places.keys().last()), (blocks, Some(&(blocks - 1))));
+        }
+        let apart =
+            (1..1000).filter(|rank| scattered(*rank, None, 1000).abs_diff(scattered(rank - 1, None, 1000)) > 10);
+        assert!(apart.count() > 950);
+    }
+
+    #[test]
     fn a_normal_draw_is_as_wide_as_that_of_fio() {
         // By fio 3.33 on 1024 blocks, 102 400 reads each: random_distribution=normal:N.
-        for (percent, blocks) in [(0, 303.0), (5, 308.0), (10, 321.0), (20, 370.0), (30, 444.0), (50, 626.0), (80, 626.0)] {
+        for (percent, blocks) in
+            [(0, 303.0), (5, 308.0), (10, 321.0), (20, 370.0), (30, 444.0), (50, 626.0), (80, 626.0)]
+        {
             let expected = blocks * BLOCKS as f64 / 1024.0;
             let here = effective(&format!("normal:{percent}"));
             assert!((here / expected - 1.0).abs() < 0.03, "{percent}: {here}, fio {expected}");

@@ -79,14 +79,8 @@ impl Gathered {
 
     /// Completes the job.
     pub fn finish(&self, job: &mut FioJob) -> Result<(), String> {
-        let files = job.files.len() as u64;
         if let Some(bytes) = self.file_size {
-            // Shares are of the file, not of the disk that it is on, and the job's part ends with it.
-            let [offset, increment] = [job.offset, job.offset_increment].map(|it| it.of(bytes));
-            (job.offset, job.offset_increment) = (Amount::Bytes(offset), Amount::Bytes(increment));
-            let all = bytes.saturating_mul(files);
-            let asked = job.size.map_or(all, |size| size.of(all));
-            job.size = Some(Amount::Bytes(asked.min(bytes.saturating_sub(offset).saturating_mul(files))));
+            in_files_of(bytes, job);
         }
         if self.fill_device {
             job.size = None;
@@ -117,6 +111,26 @@ impl Gathered {
         let gap = range.checked_sub(zone).ok_or_else(|| format!("zonerange is {range}, and zonesize {zone}"))?;
         Ok(Some((zone, gap.saturating_add(self.zone_skip))))
     }
+}
+
+/// Each file has `bytes`, and the job's part is all behind its offset. As in fio, a `size` in bytes is what it moves
+/// there, and a share makes the part smaller.
+fn in_files_of(bytes: u64, job: &mut FioJob) {
+    let files = job.files.len() as u64;
+    // Shares are of the file, not of the disk that it is on.
+    let [offset, increment] = [job.offset, job.offset_increment].map(|it| it.of(bytes));
+    (job.offset, job.offset_increment) = (Amount::Bytes(offset), Amount::Bytes(increment));
+    let begins = offset.saturating_add(increment.saturating_mul(job.clone.into()));
+    let room = bytes.saturating_sub(begins).saturating_mul(files);
+    let part = match job.size {
+        Some(share @ Amount::Percent(_)) => share.of(bytes.saturating_mul(files)).min(room),
+        Some(Amount::Bytes(moved)) => {
+            job.io_size = job.io_size.or(Some(Amount::Bytes(moved.min(room))));
+            room
+        }
+        None => room,
+    };
+    job.size = Some(Amount::Bytes(part));
 }
 
 fn weight(n: u64) -> Result<u64, String> {

@@ -142,10 +142,8 @@ impl Draft {
             "offset_increment" => units::amount(value, kilo).map(|a| job.offset_increment = a),
             "kb_base" => worth(value).map(|k| self.kilo = k),
             "random_distribution" => Distribution::parse(value, kilo).map(|d| job.distribution = d),
-            "percentage_random" => {
-                units::three(value, &job.random_percent, |t| within(t, 100).map(|n| n as u8))
-                    .map(|all| job.random_percent = all)
-            }
+            "percentage_random" => units::three(value, &job.random_percent, |t| within(t, 100).map(|n| n as u8))
+                .map(|all| job.random_percent = all),
             "rw_sequencer" => only(value, &["sequential", "identical"]).map(|()| job.repeats = value == "identical"),
             "file_service_type" => only(value, &["roundrobin"]),
             "io_submit_mode" => only(value, &["inline", "offload"]),

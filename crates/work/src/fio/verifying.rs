@@ -27,8 +27,7 @@ pub(super) struct Verifying {
 impl Verifying {
     /// Nothing is written. `may_repeat`: places may be written twice.
     pub fn new(verify: Option<Verify>, may_repeat: bool) -> Verifying {
-        let written =
-            if may_repeat { Order::OfPlaces(BTreeMap::new()) } else { Order::OfWriting(VecDeque::new()) };
+        let written = if may_repeat { Order::OfPlaces(BTreeMap::new()) } else { Order::OfWriting(VecDeque::new()) };
         Verifying { verify, written, now: 0 }
     }
 
