@@ -7,8 +7,9 @@
 //! /dev/sda wait 250 0          waits have no place here
 //! ```
 //!
-//! A wait names the µs since the wait before it; below 100 fio does not wait. Names
-//! below `/dev` are disks. All other files lie on one disk, each 4 GiB behind the one before: the log has no places.
+//! A wait names the µs since the wait before it, and below 100 it is none, as fio's manual says; fio 3.33 itself waits
+//! until so many ms after the start. As a block trace, names below `/dev` are disks. All other files lie on one disk,
+//! each 4 GiB behind the one before: the log has no places. [`read_iolog`] gives files and bytes as the log has them.
 
 use super::fields::{exactly, whole, words};
 use super::format::{BlockFormat, Reads};
@@ -16,7 +17,7 @@ use super::record::{BlockFlags, BlockRecord, Extent};
 use super::source::Carries;
 use super::text::{Fault, LineContext, TextFormat};
 use crate::repairs::Repair;
-use goodness_core::{DiskId, Operation, Time};
+use goodness_core::{DiskId, Operation, Span, Time};
 
 pub(crate) const FORMAT: BlockFormat = BlockFormat {
     name: "fio-iolog",
@@ -24,10 +25,7 @@ pub(crate) const FORMAT: BlockFormat = BlockFormat {
     carries: Carries { stages: false, completions: false, processes: false, flags: false },
     how_to_record: "fio --write_iolog=FILE JOBFILE",
     from_first: false,
-    reads: Reads::Text {
-        recognises,
-        make: || Box::new(Iolog { version: Version::Unknown, now: 0, files: Vec::new() }),
-    },
+    reads: Reads::Text { recognises, make: || Box::new(Iolog { log: Log::new(), rooms: Vec::new() }) },
 };
 
 /// Name of the disk of all files.
@@ -46,12 +44,91 @@ enum Version {
     Three,
 }
 
-struct Iolog {
+/// One I/O of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IologIo {
+    /// Earliest time, since the start of the job.
+    pub at: Span,
+    /// Index of its file.
+    pub file: usize,
+    /// Operation.
+    pub op: Operation,
+    /// True for a flush of the data alone (`datasync`).
+    pub of_data: bool,
+    /// First byte; 0 for a flush.
+    pub offset: u64,
+    /// Number of bytes; 0 for a flush.
+    pub bytes: u64,
+}
+
+/// A log as fio replays it (`read_iolog`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IologFiles {
+    /// Names, in the order in which the log has them.
+    pub files: Vec<String>,
+    /// I/Os in their order.
+    pub ios: Vec<IologIo>,
+}
+
+/// Reads a whole log; errors name it as `name`.
+///
+/// # Errors
+/// One sentence with file, line and fault: unlike a trace of a machine, a job has no lines that may be left out.
+pub fn read_iolog(name: &str, text: &str) -> Result<IologFiles, String> {
+    let (mut log, mut ios) = (Log::new(), Vec::new());
+    for (line, number) in text.lines().zip(1..) {
+        let step = log.line(line.as_bytes()).and_then(|step| match step {
+            Step::Io(io) if io.op != Operation::Flush && Extent::of_bytes(io.offset, io.bytes).is_none() => {
+                Err(Fault::Left(Repair::ImpossibleExtent))
+            }
+            step => Ok(step),
+        });
+        match step {
+            Ok(Step::Io(io)) => ios.push(io),
+            Ok(Step::Nothing | Step::File(_)) => {}
+            Err(fault) => return Err(format!("{name}, line {number}: {}", sentence(fault))),
+        }
+    }
+    if ios.is_empty() {
+        return Err(format!("{name}: there is no I/O in this log; write one with fio --write_iolog=FILE JOBFILE"));
+    }
+    let files = log.files.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+    Ok(IologFiles { files, ios })
+}
+
+fn sentence(fault: Fault) -> String {
+    let why = match fault {
+        Fault::Refused(why) => return why,
+        Fault::Left(Repair::ImpossibleTime) => "the time is negative or too large",
+        Fault::Left(Repair::ImpossibleExtent) => "the I/O has no bytes, or ends beyond any disk",
+        Fault::Left(_) => {
+            "no line of an iolog; write FILE read|write|trim|sync OFFSET BYTES, in version 3 a time before it"
+        }
+    };
+    why.into()
+}
+
+/// What a line says.
+enum Step {
+    Nothing,
+    /// The file is named, opened or closed.
+    File(usize),
+    Io(IologIo),
+}
+
+/// The lines of a log so far.
+struct Log {
     version: Version,
     /// Version 2: current time from the waits so far, in ns.
     now: u64,
-    /// Names of the files that lie on one disk, by their place there.
     files: Vec<Vec<u8>>,
+}
+
+/// A log as a block trace.
+struct Iolog {
+    log: Log,
+    /// For each file of the log: the disk, and the byte at which it begins there.
+    rooms: Vec<(DiskId, u64)>,
 }
 
 fn recognises(line: &[u8]) -> bool {
@@ -66,12 +143,46 @@ fn is_version_1(line: &[u8]) -> bool {
 
 impl TextFormat for Iolog {
     fn line(&mut self, line: &[u8], cx: &mut LineContext) -> Result<Option<BlockRecord>, Fault> {
+        match self.log.line(line)? {
+            Step::Nothing => Ok(None),
+            Step::File(file) => self.room(cx, file).map(|_| None),
+            Step::Io(io) => {
+                let room = self.room(cx, io.file)?;
+                record(cx, room, io).map(Some)
+            }
+        }
+    }
+}
+
+impl Iolog {
+    /// The disk of the file, and the byte at which it begins there.
+    fn room(&mut self, cx: &mut LineContext, file: usize) -> Result<(DiskId, u64), Fault> {
+        while self.rooms.len() <= file {
+            let name = &self.log.files[self.rooms.len()];
+            let others = self.log.files[..self.rooms.len()].iter().filter(|name| !is_device(name)).count();
+            let room = if is_device(name) { (cx.disk(name)?, 0) } else { (cx.disk(FILES)?, others as u64 * FILE_ROOM) };
+            self.rooms.push(room);
+        }
+        Ok(self.rooms[file])
+    }
+}
+
+fn is_device(name: &[u8]) -> bool {
+    name.starts_with(b"/dev/")
+}
+
+impl Log {
+    const fn new() -> Log {
+        Log { version: Version::Unknown, now: 0, files: Vec::new() }
+    }
+
+    fn line(&mut self, line: &[u8]) -> Result<Step, Fault> {
         let line = line.trim_ascii();
         if line.is_empty() {
-            return Ok(None);
+            return Ok(Step::Nothing);
         }
         if self.version == Version::Unknown {
-            return self.first(line).map(|()| None);
+            return self.first(line).map(|()| Step::Nothing);
         }
         let mut words = words(line);
         let mut at = self.now;
@@ -81,18 +192,16 @@ impl TextFormat for Iolog {
         let (file, action) = (words.next(), words.next());
         let (Some(file), Some(action)) = (file, action) else { return Err(Fault::Left(Repair::UnreadableLine)) };
         if matches!(action, b"add" | b"open" | b"close") {
-            return self.place(cx, file).map(|_| None);
+            return self.file(file).map(Step::File);
         }
         let Some([offset, length]) = exactly(words) else { return Err(Fault::Left(Repair::UnreadableLine)) };
         if action == b"wait" {
-            return self.wait(offset).map(|()| None);
+            return self.wait(offset).map(|()| Step::Nothing);
         }
-        let place = self.place(cx, file)?;
-        io(cx, at, place, action, [offset, length]).map(Some)
+        let file = self.file(file)?;
+        io(Span(at), file, action, [offset, length]).map(Step::Io)
     }
-}
 
-impl Iolog {
     /// The line that names the version.
     fn first(&mut self, line: &[u8]) -> Result<(), Fault> {
         self.version = match line {
@@ -115,20 +224,16 @@ impl Iolog {
         Ok(())
     }
 
-    /// The disk of `file`, and the byte at which it begins there.
-    fn place(&mut self, cx: &mut LineContext, file: &[u8]) -> Result<(DiskId, u64), Fault> {
-        if file.starts_with(b"/dev/") {
-            return cx.disk(file).map(|disk| (disk, 0));
+    /// Index of the file of this name.
+    fn file(&mut self, name: &[u8]) -> Result<usize, Fault> {
+        if let Some(known) = self.files.iter().position(|known| known == name) {
+            return Ok(known);
         }
-        let number = match self.files.iter().position(|known| known == file) {
-            Some(number) => number,
-            None if self.files.len() == FILES_MAX => return Err(Fault::Left(Repair::UnreadableLine)),
-            None => {
-                self.files.push(file.to_vec());
-                self.files.len() - 1
-            }
-        };
-        cx.disk(FILES).map(|disk| (disk, number as u64 * FILE_ROOM))
+        if self.files.len() == FILES_MAX || str::from_utf8(name).is_err() {
+            return Err(Fault::Left(Repair::UnreadableLine));
+        }
+        self.files.push(name.to_vec());
+        Ok(self.files.len() - 1)
     }
 
     fn wait(&mut self, us: &[u8]) -> Result<(), Fault> {
@@ -155,13 +260,7 @@ fn time(us: &[u8]) -> Result<u64, Fault> {
     whole(us).and_then(|us| us.checked_mul(1_000)).ok_or(Fault::Left(Repair::ImpossibleTime))
 }
 
-fn io(
-    cx: &mut LineContext,
-    at: u64,
-    (disk, begins): (DiskId, u64),
-    action: &[u8],
-    place: [&[u8]; 2],
-) -> Result<BlockRecord, Fault> {
+fn io(at: Span, file: usize, action: &[u8], place: [&[u8]; 2]) -> Result<IologIo, Fault> {
     let op = match action {
         b"read" => Operation::Read,
         b"write" => Operation::Write,
@@ -169,13 +268,19 @@ fn io(
         b"sync" | b"datasync" | b"sync_file_range" => Operation::Flush,
         _ => return Err(Fault::Left(Repair::UnreadableLine)),
     };
-    let [Some(offset), Some(length)] = place.map(whole) else { return Err(Fault::Left(Repair::UnreadableLine)) };
-    if op == Operation::Flush {
-        let flush = BlockRecord::queue(Time(at), disk, op, 0, 0);
+    let [Some(offset), Some(bytes)] = place.map(whole) else { return Err(Fault::Left(Repair::UnreadableLine)) };
+    let [offset, bytes] = if op == Operation::Flush { [0, 0] } else { [offset, bytes] };
+    Ok(IologIo { at, file, op, of_data: action == b"datasync", offset, bytes })
+}
+
+fn record(cx: &mut LineContext, (disk, begins): (DiskId, u64), io: IologIo) -> Result<BlockRecord, Fault> {
+    let at = Time(io.at.0);
+    if io.op == Operation::Flush {
+        let flush = BlockRecord::queue(at, disk, io.op, 0, 0);
         return Ok(BlockRecord { flags: BlockFlags::SYNC, ..flush });
     }
-    let extent = cx.extent(Extent::of_bytes(offset.saturating_add(begins), length))?;
-    Ok(BlockRecord::queue(Time(at), disk, op, extent.sector, extent.sectors))
+    let extent = cx.extent(Extent::of_bytes(io.offset.saturating_add(begins), io.bytes))?;
+    Ok(BlockRecord::queue(at, disk, io.op, extent.sector, extent.sectors))
 }
 
 #[cfg(test)]
@@ -227,6 +332,33 @@ mod tests {
         assert_eq!(places, [(0, FILE_ROOM / 512 + 8), (0, 8), (1, 8)]);
         let names = [0, 1].map(|disk| about.disks.name(DiskId(disk)));
         assert_eq!(names, [Some("files"), Some("/dev/sda")]);
+    }
+
+    #[test]
+    fn a_log_for_a_job_keeps_files_and_bytes() {
+        let text = "fio version 2 iolog\nb add\n/dev/sda add\nb open\nb read 5 700\nb wait 300 0\n\
+                    /dev/sda datasync 0 0\n/dev/sda write 8192 1\n";
+        let log = read_iolog("l", text).expect("a log");
+        let read = IologIo { at: Span(0), file: 0, op: Operation::Read, of_data: false, offset: 5, bytes: 700 };
+        let at = Span::from_us(300);
+        let sync = IologIo { at, file: 1, op: Operation::Flush, of_data: true, offset: 0, bytes: 0 };
+        let write = IologIo { at, file: 1, op: Operation::Write, of_data: false, offset: 8192, bytes: 1 };
+        assert_eq!(log.ios, [read, sync, write]);
+        assert_eq!(log.files, ["b", "/dev/sda"]);
+    }
+
+    #[test]
+    fn a_log_for_a_job_has_no_line_that_may_be_left_out() {
+        let refused = |text: &str| read_iolog("l", &format!("fio version 3 iolog\n{text}")).expect_err(text);
+        assert!(refused("0 a open\n5 a read 0\n").starts_with("l, line 3: no line of an iolog; write FILE"));
+        assert_eq!(refused("-5 a read 0 4096\n"), "l, line 2: the time is negative or too large");
+        assert_eq!(refused("5 a read 0 0\n"), "l, line 2: the I/O has no bytes, or ends beyond any disk");
+        assert!(refused("0 a add\n").starts_with("l: there is no I/O"));
+        assert!(
+            read_iolog("l", "0,4096,512\n")
+                .expect_err("old")
+                .starts_with("l, line 1: this is a fio iolog of version 1")
+        );
     }
 
     #[test]

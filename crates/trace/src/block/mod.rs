@@ -48,6 +48,7 @@ pub use blktrace_write::BlktraceWriter;
 pub use disks::{DISKS_MAX, DeviceNumber, Disks, Processes};
 pub use format::BlockFormat;
 pub use formats::BLOCK_FORMATS;
+pub use iolog::{IologFiles, IologIo, read_iolog};
 pub use reading::{BlockReader, BlockTrace};
 pub use record::{BlockFlags, BlockRecord, BlockStage};
 pub use source::{About, Carries};

@@ -1,7 +1,7 @@
 //! Options that mean something only together: verification, strides, flows, common ends, sizes of files.
 
 use super::job::{Ends, FioJob, Flow, Verify};
-use super::units::{self, Amount, Kilo};
+use super::units::{self, Amount, Kilo, on_or_off};
 use goodness_core::Span;
 
 /// The largest weight in a flow: fio's.
@@ -135,13 +135,4 @@ fn in_files_of(bytes: u64, job: &mut FioJob) {
 
 fn weight(n: u64) -> Result<u64, String> {
     if n > WEIGHT_MAX { Err(format!("{n} is more than {WEIGHT_MAX}")) } else { Ok(n) }
-}
-
-/// The value of a switch; a bare key is on.
-pub(super) fn on_or_off(value: Option<&str>) -> Result<bool, String> {
-    match value {
-        None | Some("1" | "true") => Ok(true),
-        Some("0" | "false") => Ok(false),
-        Some(other) => Err(format!("{other:?} is neither 0 nor 1")),
-    }
 }

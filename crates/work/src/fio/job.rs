@@ -2,9 +2,11 @@
 
 use super::distribution::Distribution;
 use super::ini::Place;
+use super::replay::Replay;
 use super::units::Amount;
 use goodness_core::{IoPriority, Span};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Direction of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +103,26 @@ pub enum Arrivals {
     Poisson,
 }
 
+/// Where a random job goes without a new place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Onward {
+    /// Share of new places in hundredths, of reads, writes and trims; the other I/Os follow the one before.
+    pub new_percent: [u8; 3],
+    /// True if the I/Os of `:N` stay at their place; else they go on from there.
+    pub repeats: bool,
+}
+
+/// Flushes of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Syncs {
+    /// fsync after this many writes; 0 for never.
+    pub fsync: u64,
+    /// fdatasync after this many writes; 0 for never.
+    pub fdatasync: u64,
+    /// fsync at the end.
+    pub at_end: bool,
+}
+
 /// Pauses after I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Think {
@@ -142,10 +164,8 @@ pub struct FioJob {
     pub pattern: Pattern,
     /// Share of reads of a mixed job, in hundredths.
     pub read_percent: u8,
-    /// Share of new places of a random job that reads, writes or trims, in hundredths; all else goes on.
-    pub random_percent: [u8; 3],
-    /// A random job stays at its place between new ones, and does not go on.
-    pub repeats: bool,
+    /// I/Os of a random job without a new place.
+    pub onward: Onward,
     /// Sizes of reads, writes and trims.
     pub sizes: [Sizes; 3],
     /// Files or devices, at least one.
@@ -178,12 +198,8 @@ pub struct FioJob {
     pub direct: bool,
     /// Time at which writes become durable.
     pub durability: Durability,
-    /// fsync after this many writes; 0 for never.
-    pub fsync: u64,
-    /// fdatasync after this many writes; 0 for never.
-    pub fdatasync: u64,
-    /// fsync at the end.
-    pub end_fsync: bool,
+    /// Flushes.
+    pub syncs: Syncs,
     /// Pauses.
     pub think: Think,
     /// Bytes per second of reads, writes and trims; 0 for no limit.
@@ -214,6 +230,8 @@ pub struct FioJob {
     pub strides: Option<(u64, u64)>,
     /// Written data are read again.
     pub verify: Option<Verify>,
+    /// The log whose I/O it does in place of its own.
+    pub replay: Option<Arc<Replay>>,
     /// Share of the I/Os of its flow.
     pub flow: Option<Flow>,
     /// Jobs that end when it ends.
@@ -266,8 +284,7 @@ impl FioJob {
             group: 0,
             pattern: Pattern { direction: Direction::Read, random: false, number: 0 },
             read_percent: 50,
-            random_percent: [100; 3],
-            repeats: false,
+            onward: Onward { new_percent: [100; 3], repeats: false },
             sizes: [const { Sizes::Fixed(4096) }; 3],
             files: Vec::new(),
             size: None,
@@ -284,9 +301,7 @@ impl FioJob {
             depth_low: 1,
             direct: false,
             durability: Durability::Later,
-            fsync: 0,
-            fdatasync: 0,
-            end_fsync: false,
+            syncs: Syncs { fsync: 0, fdatasync: 0, at_end: false },
             think: Think { time: Span::ZERO, spin: Span::ZERO, blocks: 1 },
             rate: [0; 3],
             rate_iops: [0; 3],
@@ -302,6 +317,7 @@ impl FioJob {
             align: 0,
             strides: None,
             verify: None,
+            replay: None,
             flow: None,
             ends: Ends::Itself,
             unstopped: BTreeSet::new(),
@@ -317,6 +333,22 @@ impl FioJob {
             Direction::Trim => [false, false, true],
             Direction::Mixed => [true, true, false],
             Direction::TrimWrite => [false, true, true],
+        }
+    }
+
+    /// The job does the I/O of a log. As in fio, its own end and its own syncs have no effect then.
+    pub(super) fn does_as_logged(&mut self, replay: Arc<Replay>) {
+        self.files.clone_from(&replay.files);
+        (self.time_based, self.syncs.at_end, self.verify) = (false, false, None);
+        self.replay = Some(replay);
+    }
+
+    /// True if each of its I/Os has an earliest time: it ends at the same time under every elevator that keeps up.
+    #[must_use]
+    pub fn keeps_times(&self) -> bool {
+        match &self.replay {
+            Some(replay) => replay.ios.iter().any(|io| io.due.is_some()),
+            None => self.rate != [0; 3] || self.rate_iops != [0; 3],
         }
     }
 

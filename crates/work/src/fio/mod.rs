@@ -14,8 +14,10 @@
 //! | `units` | sizes, times, values for three directions |
 //! | `options` | one option after the other makes a job |
 //! | `job` | [`FioJob`] |
+//! | `io` | [`FioIo`]: one I/O |
 //! | `stream` | [`FioStream`]: the I/O of one job |
 //! | `region` | the job's part of a file |
+//! | `replay` | the I/O of a log (`read_iolog`) |
 //! | `map` | which places were used |
 //! | `work` | [`FioWork`]: all jobs as tasks on a disk |
 //! | `verifying` | which writes are read again |
@@ -27,11 +29,13 @@ pub mod coverage;
 mod distribution;
 mod gathered;
 mod ini;
+mod io;
 mod job;
 mod map;
 mod options;
 mod player;
 mod region;
+mod replay;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -43,10 +47,13 @@ mod work;
 
 pub use distribution::Distribution;
 pub use ini::{Outside, Place};
+pub use io::{FioIo, FioOp, Pause};
 pub use job::{
-    Arrivals, Chance, Direction, Durability, Ends, Engine, FioJob, Flow, Pattern, Share, Sizes, Think, Verify,
+    Arrivals, Chance, Direction, Durability, Ends, Engine, FioJob, Flow, Onward, Pattern, Share, Sizes, Syncs, Think,
+    Verify,
 };
-pub use stream::{FioIo, FioOp, FioStream, Pause};
+pub use replay::Replay;
+pub use stream::FioStream;
 pub use units::Amount;
 pub use work::{DEFAULT_COST, DEFAULT_DEVICE, FioWork, Options};
 
@@ -86,12 +93,17 @@ pub fn read(file: &str, text: &str, outside: &Outside) -> Result<Vec<FioJob>, St
         let begins_group = draft.new_group || draft.stonewall || !(was_grouped && draft.group_reporting);
         group += u32::from(begins_group && is_later);
         was_grouped = draft.group_reporting;
+        let mut logs = replay::Known::new();
         for clone in 0..draft.clones {
             if jobs.len() >= JOBS_MAX {
                 return Err(section.place.says(&format!("with this job there are more than {JOBS_MAX}")));
             }
             draft.job.clone = clone as u32;
             let mut job = draft.finish().map_err(|why| section.place.says(&why))?;
+            let replay = draft.replay.of_clone(clone as u32, &mut logs, outside);
+            if let Some(replay) = replay.map_err(|why| section.place.says(&why))? {
+                job.does_as_logged(replay);
+            }
             group += u32::from(clone > 0 && !draft.group_reporting);
             (job.number, job.wave, job.group) = (jobs.len() as u32, wave, group);
             jobs.push(job);

@@ -2,10 +2,11 @@
 
 use super::coverage::{self, Coverage};
 use super::distribution::Distribution;
-use super::gathered::{Gathered, on_or_off};
+use super::gathered::Gathered;
 use super::ini::{Entry, Place};
 use super::job::{Arrivals, Direction, Durability, Engine, FioJob, Pattern, Share, Sizes};
-use super::units::{self, Kilo};
+use super::replay::Asked;
+use super::units::{self, Kilo, on_or_off};
 use goodness_core::spelling::suggest;
 use goodness_core::{IoClass, IoPriority, Span};
 
@@ -38,6 +39,8 @@ pub(super) struct Draft {
     level: Option<u64>,
     kilo: Kilo,
     gathered: Gathered,
+    /// Options about a log to replay.
+    pub replay: Asked,
     /// The job that this one waits for, by its name.
     pub wait_for: Option<String>,
 }
@@ -61,6 +64,7 @@ impl Draft {
             level: None,
             kilo: Kilo::Binary,
             gathered: Gathered::default(),
+            replay: Asked::default(),
             wait_for: None,
         }
     }
@@ -85,6 +89,9 @@ impl Draft {
         if let Some(done) = self.gathered.take(key.name, value, self.kilo) {
             return done.map_err(|why| format!("{}: {why}", entry.key));
         }
+        if let Some(done) = self.replay.take(key.name, value, self.kilo) {
+            return done.map_err(|why| format!("{}: {why}", entry.key));
+        }
         let Some(value) = value.filter(|v| !v.is_empty()) else {
             return Err(format!("\"{}\" has no value; write {}=VALUE", entry.key, entry.key));
         };
@@ -102,7 +109,7 @@ impl Draft {
         let place = match name {
             "direct" => &mut self.job.direct,
             "buffered" => &mut is_on,
-            "end_fsync" => &mut self.job.end_fsync,
+            "end_fsync" => &mut self.job.syncs.at_end,
             "time_based" => &mut self.job.time_based,
             "stonewall" => &mut self.stonewall,
             "group_reporting" => &mut self.group_reporting,
@@ -142,9 +149,11 @@ impl Draft {
             "offset_increment" => units::amount(value, kilo).map(|a| job.offset_increment = a),
             "kb_base" => worth(value).map(|k| self.kilo = k),
             "random_distribution" => Distribution::parse(value, kilo).map(|d| job.distribution = d),
-            "percentage_random" => units::three(value, &job.random_percent, |t| within(t, 100).map(|n| n as u8))
-                .map(|all| job.random_percent = all),
-            "rw_sequencer" => only(value, &["sequential", "identical"]).map(|()| job.repeats = value == "identical"),
+            "percentage_random" => units::three(value, &job.onward.new_percent, |t| within(t, 100).map(|n| n as u8))
+                .map(|all| job.onward.new_percent = all),
+            "rw_sequencer" => {
+                only(value, &["sequential", "identical"]).map(|()| job.onward.repeats = value == "identical")
+            }
             "file_service_type" => only(value, &["roundrobin"]),
             "io_submit_mode" => only(value, &["inline", "offload"]),
             "randseed" => number(value).map(|n| job.chance.seed = Some(n)),
@@ -165,8 +174,8 @@ impl Draft {
             "iodepth_batch_complete_max" => depth(value).map(|n| self.batch_max = Some(n)),
             "iodepth_low" => depth(value).map(|n| self.depth_low = Some(n)),
             "sync" => durability(value).map(|d| job.durability = d),
-            "fsync" => whole(value).map(|n| job.fsync = n),
-            "fdatasync" => whole(value).map(|n| job.fdatasync = n),
+            "fsync" => whole(value).map(|n| job.syncs.fsync = n),
+            "fdatasync" => whole(value).map(|n| job.syncs.fdatasync = n),
             "thinktime" => units::time(value, micro).map(|t| job.think.time = t),
             "thinktime_spin" => units::time(value, micro).map(|t| job.think.spin = t),
             "thinktime_blocks" => number(value).map(|n| job.think.blocks = n),

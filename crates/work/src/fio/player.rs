@@ -1,7 +1,8 @@
 //! The behaviour of one job.
 
+use super::io::{FioIo, FioOp, Pause};
 use super::job::{Durability, Engine, FioJob};
-use super::stream::{FioIo, FioOp, FioStream, Pause};
+use super::stream::FioStream;
 use super::together::Together;
 use super::wave::{begins, ended};
 use goodness_core::{Behaviour, FileId, IoStep, Operation, SECTOR_BYTES, Span, Step, StepContext, Time, VolumeId};

@@ -3,6 +3,7 @@
 //! Departures from fio: a sequential I/O that would cross the end is shortened; the rest of a file behind its last
 //! whole block is not used.
 
+use super::io::{FioIo, FioOp, Pause};
 use super::job::{Arrivals, Direction, FioJob, Sizes};
 use super::region::Region;
 use super::verifying::Verifying;
@@ -10,49 +11,6 @@ use goodness_core::{Rng, Seed, Span};
 
 /// Random seed without `randseed`: any number would do.
 const SEED: Seed = Seed(0x8989);
-
-/// A request of a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FioOp {
-    /// Bytes of a file.
-    Read,
-    /// Bytes into a file.
-    Write,
-    /// The contents are no longer needed.
-    Trim,
-    /// fsync of the file.
-    Sync,
-    /// fdatasync of the file.
-    DataSync,
-    /// No I/O: all before it is complete.
-    Drain,
-}
-
-/// A pause before the next I/O.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pause {
-    /// CPU time first.
-    pub spin: Span,
-    /// Then sleep.
-    pub sleep: Span,
-}
-
-/// One I/O.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FioIo {
-    /// Operation.
-    pub op: FioOp,
-    /// Index of the file among the job's files.
-    pub file: usize,
-    /// First byte.
-    pub offset: u64,
-    /// Number of bytes; 0 for syncs.
-    pub bytes: u64,
-    /// Earliest start, since the start of the job; `None` without a rate limit.
-    pub due: Option<Span>,
-    /// Pause after its completion.
-    pub pause: Option<Pause>,
-}
 
 /// Random number streams of a job.
 #[derive(Clone, Debug)]
@@ -134,6 +92,17 @@ impl FioStream {
             ));
         }
         let block = job.block();
+        if let Some(replay) = &job.replay
+            && let Some(at) = (0..bytes.len()).find(|at| replay.ends[*at] > bytes[*at])
+        {
+            let (file, end, bytes) = (&replay.files[at], replay.ends[at], bytes[at]);
+            return Err(format!(
+                "job {}: its log needs {end} bytes of {file}, which has {bytes}; name a larger disk with --device, or \
+                 write replay_scale",
+                job.name
+            ));
+        }
+        let bytes = if job.replay.is_some() { &[] } else { bytes };
         let regions = bytes.iter().map(|bytes| Region::new(job, block, *bytes)).collect::<Result<Vec<_>, _>>()?;
         let once = regions.iter().fold(0u64, |sum, region| sum.saturating_add(region.len));
         let total = job.io_size.map_or(once, |amount| amount.of(once)).saturating_mul(job.loops);
@@ -153,6 +122,14 @@ impl FioStream {
             paced: [(0, 0, Span::ZERO); 3],
             ended: false,
         })
+    }
+
+    /// The next I/O of the log that the job replays.
+    fn logged(&mut self) -> Option<FioIo> {
+        let io = *self.job.replay.as_ref()?.ios.get(self.turn)?;
+        self.turn += 1;
+        let moves = io.bytes > 0;
+        Some(FioIo { pause: if moves { self.pause() } else { None }, ..io })
     }
 
     /// Next file, round robin among the unfinished ones. When all are finished, a new round starts.
@@ -222,8 +199,8 @@ impl FioStream {
         Some(self.done(way, file, offset, bytes))
     }
 
-    /// Counts an I/O of a random job; true if it has a new place. As in fio, those of all files and directions count for
-    /// `:N`, and the write behind a trim does.
+    /// Counts an I/O of a random job; true if it has a new place. As in fio, those of all files and directions count
+    /// for `:N`, and the write behind a trim does.
     fn is_new(&mut self) -> bool {
         let is_new = self.onward == 0;
         self.onward = if is_new { self.job.pattern.number.max(1) as u64 - 1 } else { self.onward - 1 };
@@ -233,11 +210,11 @@ impl FioStream {
     /// Offset and size of an I/O of a random job.
     fn random(&mut self, file: usize, way: usize, wanted: u64) -> (u64, u64) {
         let is_new = self.is_new();
-        let percent = u64::from(self.job.random_percent[way]);
+        let percent = u64::from(self.job.onward.new_percent[way]);
         let goes_on = if is_new {
             (percent < 100 && self.draws.place.below(100) >= percent).then_some(false)
         } else {
-            Some(self.job.repeats)
+            Some(self.job.onward.repeats)
         };
         let region = &mut self.regions[file];
         let onward = goes_on.and_then(|repeats| region.onward(way, wanted, self.block, repeats));
@@ -247,7 +224,7 @@ impl FioStream {
     /// All is written: as in fio, no I/O is under way when reading begins.
     fn verify_all(&mut self) -> Option<FioIo> {
         if self.verifying.end() {
-            return Some(bare(FioOp::Drain, 0));
+            return Some(FioIo::bare(FioOp::Drain, 0));
         }
         self.read_again()
     }
@@ -281,10 +258,10 @@ impl FioStream {
                 self.verifying.wrote(file, offset, bytes);
             }
             let due = |every: u64| every > 0 && self.writes.is_multiple_of(every);
-            if due(self.job.fsync) {
+            if due(self.job.syncs.fsync) {
                 self.pending[1] = Some(Pending::Sync(FioOp::Sync, file));
             }
-            if due(self.job.fdatasync) {
+            if due(self.job.syncs.fdatasync) {
                 self.pending[2] = Some(Pending::Sync(FioOp::DataSync, file));
             }
         }
@@ -337,30 +314,28 @@ impl FioStream {
             self.ended = true;
             self.turn = 0;
         }
-        if !self.job.end_fsync || !self.job.does()[1] || self.turn >= self.regions.len() {
+        if !self.job.syncs.at_end || !self.job.does()[1] || self.turn >= self.regions.len() {
             return None;
         }
         self.turn += 1;
-        Some(bare(FioOp::Sync, self.turn - 1))
+        Some(FioIo::bare(FioOp::Sync, self.turn - 1))
     }
-}
-
-/// One without bytes.
-const fn bare(op: FioOp, file: usize) -> FioIo {
-    FioIo { op, file, offset: 0, bytes: 0, due: None, pause: None }
 }
 
 impl Iterator for FioStream {
     type Item = FioIo;
 
     fn next(&mut self) -> Option<FioIo> {
+        if self.job.replay.is_some() {
+            return self.logged();
+        }
         if let Some(pending) = self.pending.iter_mut().find_map(Option::take) {
             return Some(match pending {
                 Pending::Write { file, offset, bytes } => {
                     self.is_new();
                     self.done(1, file, offset, bytes)
                 }
-                Pending::Sync(op, file) => bare(op, file),
+                Pending::Sync(op, file) => FioIo::bare(op, file),
             });
         }
         if let Some(read) = self.read_again() {

@@ -53,7 +53,7 @@ fn options_mean_what_they_mean_to_fio() {
     assert_eq!((job.rate, job.rate_iops), ([1 << 20, 1 << 19, 1 << 19], [100; 3]));
     assert_eq!(job.priority, Some(IoPriority { class: IoClass::RealTime, level: 2 }));
     assert_eq!((job.runtime, job.time_based, job.ramp_time), (Some(Span::from_s(30)), true, Span::from_s(2)));
-    assert_eq!((job.start_delay, job.fsync, job.end_fsync), (Span::from_ms(10), 32, true));
+    assert_eq!((job.start_delay, job.syncs.fsync, job.syncs.at_end), (Span::from_ms(10), 32, true));
     assert_eq!(job.files, ["/dev/sda", "/dev/sd:b"]);
     assert_eq!(job.chance, Chance { seed: Some(9), places_repeat: true, all_repeats: true });
     assert_eq!((job.no_map, job.durability, job.loops), (true, Durability::DataSync, 2));
@@ -322,4 +322,84 @@ fn a_job_that_does_not_fit_is_refused() {
     assert!(refused("bs=4k", 4095).contains("hold no block of 4096"));
     assert!(refused("bs=4k\noffset=1m", 1 << 20).contains("offset"));
     assert!(refused("bs=1\nrw=randread", u64::MAX).contains("norandommap"));
+}
+
+/// The jobs of a section whose logs are `one` and `two`.
+fn replaying(options: &str) -> Result<Vec<FioJob>, String> {
+    let file = |name: &str| match name {
+        "one" => {
+            Ok("fio version 3 iolog\n0 a add\n10 a read 4096 512\n30 b sync 0 0\n40 b write 65537 9\n".to_string())
+        }
+        "two" => Ok("fio version 2 iolog\na read 0 4096\na wait 200 0\na trim 0 4096\n".to_string()),
+        _ => Err(format!("cannot read {name}")),
+    };
+    read("t.fio", &format!("[j]\n{options}"), &Outside { variable: &|_| None, file: &file })
+}
+
+/// The I/O of the first of these jobs: operation, file, offset, bytes, earliest time in µs.
+fn replayed(options: &str) -> Vec<(FioOp, usize, u64, u64, Option<u64>)> {
+    let job = replaying(options).expect(options).remove(0);
+    let stream = FioStream::new(&job, &vec![1 << 30; job.files.len()], Seed(1)).expect("it fits");
+    stream.map(|io| (io.op, io.file, io.offset, io.bytes, io.due.map(|due| due.0 / 1000))).collect()
+}
+
+#[test]
+fn a_log_takes_the_place_of_what_the_job_says() {
+    let one = [
+        (FioOp::Read, 0, 4096, 512, Some(10)),
+        (FioOp::Sync, 1, 0, 0, Some(30)),
+        (FioOp::Write, 1, 65537, 9, Some(40)),
+    ];
+    assert_eq!(replayed("read_iolog=one"), one);
+    let all = "rw=randwrite\nbs=8k\nsize=1m\nnumber_ios=1\nloops=3\nend_fsync=1\nverify=md5\nrate_iops=9\nfilename=x\n";
+    assert_eq!(replayed(&format!("{all}read_iolog=one")), one);
+    let job = &replaying("read_iolog=one").expect("a job")[0];
+    assert_eq!(
+        (&job.files[..], &job.replay.as_ref().expect("a log").ends[..]),
+        (&["a".into(), "b".into()][..], &[4608, 65546][..])
+    );
+    let times: Vec<Option<u64>> = replayed("read_iolog=two").iter().map(|io| io.4).collect();
+    assert_eq!(times, [Some(0), Some(200)]);
+    let paused = replaying("read_iolog=one\nthinktime=1ms").expect("a job").remove(0);
+    let pauses = FioStream::new(&paused, &[1 << 30; 2], Seed(1)).expect("it fits").filter(|io| io.pause.is_some());
+    assert_eq!(pauses.count(), 2);
+}
+
+#[test]
+fn options_about_a_log_move_its_ios() {
+    let with = |option: &str| replayed(&format!("read_iolog=one\n{option}"));
+    assert!(with("replay_no_stall=1").iter().all(|io| io.4.is_none()));
+    assert_eq!(with("replay_time_scale=50")[2].4, Some(80));
+    assert_eq!(with("replay_redirect=c").iter().map(|io| io.1).collect::<Vec<_>>(), [0, 0, 0]);
+    let places = with("replay_scale=2\nreplay_align=4k");
+    assert_eq!(places.iter().map(|io| io.2).collect::<Vec<_>>(), [0, 0, 32768]);
+    assert!(replaying("read_iolog=one\nreplay_align=5").expect_err("5").contains("no power of two"));
+    assert!(replaying("read_iolog=one\nreplay_scale=0").expect_err("0").contains("0 is too small"));
+}
+
+#[test]
+fn each_clone_has_its_log_and_a_missing_one_is_named() {
+    let jobs = replaying("read_iolog=one:two\nnumjobs=3").expect("three jobs");
+    let counts: Vec<usize> = jobs.iter().map(|job| job.replay.as_ref().expect("a log").ios.len()).collect();
+    assert_eq!(counts, [3, 2, 3]);
+    assert_eq!(replaying("read_iolog=no").expect_err("none"), "t.fio, line 1: read_iolog: cannot read no");
+    assert!(replaying("read_iolog").expect_err("none").contains("name a file"));
+}
+
+#[test]
+fn a_log_beyond_the_disk_is_refused() {
+    let job = replaying("read_iolog=one").expect("a job").remove(0);
+    let refused = FioStream::new(&job, &[1 << 30, 512], Seed(1)).expect_err("too small");
+    assert!(refused.contains("its log needs 65546 bytes of b, which has 512"), "{refused}");
+}
+
+#[test]
+fn jobs_that_keep_the_times_of_a_log_are_told_apart_by_latency() {
+    let file = |_: &str| Ok("fio version 3 iolog\n10 a read 4096 512\n90 a read 0 512\n".to_string());
+    let outside = Outside { variable: &|_| None, file: &file };
+    let ranked = |options: &str| {
+        let text = format!("[j]\nread_iolog=l\n{options}");
+        FioWork::read("t.fio", &text, &Options::default(), &outside).expect("work").ranked_by()
+    };
+    assert_eq!((ranked(""), ranked("replay_no_stall=1")), (Some("io_latency_p99"), None));
 }

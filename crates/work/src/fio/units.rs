@@ -125,6 +125,15 @@ pub fn three<T: Clone>(text: &str, old: &[T; 3], read: impl Fn(&str) -> Result<T
     Ok(new)
 }
 
+/// The value of a switch; a bare key is on.
+pub(super) fn on_or_off(value: Option<&str>) -> Result<bool, String> {
+    match value {
+        None | Some("1" | "true") => Ok(true),
+        Some("0" | "false") => Ok(false),
+        Some(other) => Err(format!("{other:?} is neither 0 nor 1")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

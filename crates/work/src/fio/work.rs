@@ -88,10 +88,9 @@ impl FioWork {
     /// or the latency where each such job has a rate to keep. `None` if every job ends with its work.
     #[must_use]
     pub fn ranked_by(&self) -> Option<&'static str> {
-        let timed = || self.jobs.iter().filter(|job| job.time_based);
-        let keeps_rate = |job: &Arc<FioJob>| job.rate != [0; 3] || job.rate_iops != [0; 3];
+        let timed = || self.jobs.iter().filter(|job| job.time_based || job.replay.is_some() && job.keeps_times());
         timed().next()?;
-        Some(if timed().all(keeps_rate) { "io_latency_p99" } else { "iops" })
+        Some(if timed().all(|job| job.keeps_times()) { "io_latency_p99" } else { "iops" })
     }
 
     fn waves(&self) -> u32 {
@@ -149,7 +148,7 @@ fn notes(jobs: &[FioJob], options: &Options, storage: &StorageSpec) -> Vec<Strin
 
 /// Says that a job without a size in bytes does as many as its files have: fio's files exist and have their own.
 fn endless((job, extents): (&FioJob, &Vec<Extent>)) -> Option<String> {
-    let has_end = job.runtime.is_some() || job.io_size.is_some() || job.number_ios.is_some();
+    let has_end = job.runtime.is_some() || job.io_size.is_some() || job.number_ios.is_some() || job.replay.is_some();
     let share = match job.size {
         Some(Amount::Bytes(_)) => return None,
         _ if has_end => return None,
@@ -182,8 +181,8 @@ impl Places {
     fn of(jobs: &[FioJob], disk: u64) -> Places {
         let mut by_name: BTreeMap<String, (Option<u64>, u64, bool)> = BTreeMap::new();
         for job in jobs {
-            for name in &job.files {
-                let needed = needed(job).filter(|_| !name.starts_with("/dev/"));
+            for (at, name) in job.files.iter().enumerate() {
+                let needed = needed(job, at).filter(|_| !name.starts_with("/dev/"));
                 let known = by_name.entry(name.clone()).or_insert((Some(0), 0, false));
                 known.0 = known.0.zip(needed).map(|(a, b)| a.max(b));
                 known.2 |= !job.direct;
@@ -233,8 +232,11 @@ impl Places {
     }
 }
 
-/// End of a job's region in its files, in bytes; `None` for all of the file.
-fn needed(job: &FioJob) -> Option<u64> {
+/// End of a job's region in a file, in bytes; `None` for all of the file.
+fn needed(job: &FioJob, file: usize) -> Option<u64> {
+    if let Some(replay) = &job.replay {
+        return replay.ends[file].max(1).checked_next_multiple_of(PAGE);
+    }
     let bytes = |amount: Amount| match amount {
         Amount::Bytes(bytes) => Some(bytes),
         Amount::Percent(_) => None,

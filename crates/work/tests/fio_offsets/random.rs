@@ -1,9 +1,8 @@
 //! Jobs with chance: what does not depend on chance is equal to fio's, all else lies where 200 seeds of ours lie.
 //!
-//! Which places a distribution favours is not fio's choice, so of zipf, pareto and normal the first three figures count.
-//!
 //! For each direction that a job uses: I/Os, bytes, distinct places, I/Os that begin where the last one of their file
-//! ended, first byte, last byte.
+//! ended, first byte, last byte. Which places a distribution favours is not fio's choice: of zipf, pareto and normal
+//! the first three count.
 
 use super::{ios, letter};
 use std::collections::{BTreeMap, BTreeSet};
