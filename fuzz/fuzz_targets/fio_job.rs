@@ -1,4 +1,4 @@
-//! Any text as a fio job file; what is read gives I/O within its files.
+//! Any text as a fio job file, and behind it the log that jobs may replay; what is read gives I/O within its files.
 #![no_main]
 
 use goodness_core::Seed;
@@ -8,7 +8,9 @@ use goodness_work::fio::{self, FioStream, Outside};
 const WHOLE: u64 = 1 << 20;
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
-    let jobs = match fio::read("fuzz.fio", text, &Outside::NOTHING) {
+    let (text, log) = text.split_at(text.find("fio version").unwrap_or(text.len()));
+    let file = |_: &str| Ok(log.to_string());
+    let jobs = match fio::read("fuzz.fio", text, &Outside { variable: &|_| None, file: &file }) {
         Ok(jobs) => jobs,
         Err(sentence) => return assert!(sentence.contains("fuzz.fio"), "{sentence} names no file"),
     };

@@ -107,8 +107,11 @@ fn blktrace(bytes: &[u8]) -> String {
     of(&[rest]) + &of(&[first, second])
 }
 
+/// Jobs, and behind them the log that they may replay.
 fn fio_jobs(text: &str) -> String {
-    let jobs = match fio::read("kept.fio", text, &Outside::NOTHING) {
+    let (text, log) = text.split_at(text.find("fio version").unwrap_or(text.len()));
+    let file = |_: &str| Ok(log.to_string());
+    let jobs = match fio::read("kept.fio", text, &Outside { variable: &|_| None, file: &file }) {
         Ok(jobs) => jobs,
         Err(why) => return why,
     };

@@ -16,7 +16,7 @@ const LONG: [&str; 2] = ["dbload", "yield-benchmark"];
 /// Job files for each device.
 const JOBS: u64 = 6;
 /// Options of fio and their values.
-const OPTIONS: [(&str, &[&str]); 22] = [
+const OPTIONS: [(&str, &[&str]); 26] = [
     ("rw", &["read", "write", "randread", "randwrite", "rw", "randrw", "read:8k", "randread:4"]),
     ("bs", &["4k", "512", "64k", "4k,16k", "1m"]),
     ("bsrange", &["4k-32k", "512-2k,4k-8k"]),
@@ -28,6 +28,10 @@ const OPTIONS: [(&str, &[&str]); 22] = [
     ("numjobs", &["1", "2", "3"]),
     ("nrfiles", &["1", "3"]),
     ("random_distribution", &["zipf:1.2", "zipf:0.6", "pareto:0.2", "normal:15", "zoned:60/10:30/20:8/30:2/40"]),
+    ("percentage_random", &["0", "50", "80,20"]),
+    ("rw_sequencer", &["identical"]),
+    ("verify", &["crc32c"]),
+    ("filesize", &["16m"]),
     ("random_generator", &["lfsr", "tausworthe64"]),
     ("norandommap", &["1"]),
     ("rwmixread", &["20", "90"]),

@@ -127,8 +127,8 @@ struct Log {
 /// A log as a block trace.
 struct Iolog {
     log: Log,
-    /// For each file of the log: the disk, and the byte at which it begins there.
-    rooms: Vec<(DiskId, u64)>,
+    /// For each file of the log: the disk, and the byte at which it begins there, once it was needed.
+    rooms: Vec<Option<(DiskId, u64)>>,
 }
 
 fn recognises(line: &[u8]) -> bool {
@@ -157,13 +157,19 @@ impl TextFormat for Iolog {
 impl Iolog {
     /// The disk of the file, and the byte at which it begins there.
     fn room(&mut self, cx: &mut LineContext, file: usize) -> Result<(DiskId, u64), Fault> {
-        while self.rooms.len() <= file {
-            let name = &self.log.files[self.rooms.len()];
-            let others = self.log.files[..self.rooms.len()].iter().filter(|name| !is_device(name)).count();
-            let room = if is_device(name) { (cx.disk(name)?, 0) } else { (cx.disk(FILES)?, others as u64 * FILE_ROOM) };
-            self.rooms.push(room);
+        if let Some(Some(known)) = self.rooms.get(file) {
+            return Ok(*known);
         }
-        Ok(self.rooms[file])
+        let (before, name) = (&self.log.files[..file], &self.log.files[file]);
+        let room = if is_device(name) {
+            (cx.disk(name)?, 0)
+        } else {
+            let others = before.iter().filter(|name| !is_device(name)).count();
+            (cx.disk(FILES)?, others as u64 * FILE_ROOM)
+        };
+        self.rooms.resize(self.log.files.len(), None);
+        self.rooms[file] = Some(room);
+        Ok(room)
     }
 }
 
@@ -229,7 +235,7 @@ impl Log {
         if let Some(known) = self.files.iter().position(|known| known == name) {
             return Ok(known);
         }
-        if self.files.len() == FILES_MAX || str::from_utf8(name).is_err() {
+        if self.files.len() == FILES_MAX {
             return Err(Fault::Left(Repair::UnreadableLine));
         }
         self.files.push(name.to_vec());

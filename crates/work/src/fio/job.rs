@@ -184,10 +184,8 @@ pub struct FioJob {
     pub offset_increment: Amount,
     /// Synchronous or asynchronous I/O.
     pub engine: Engine,
-    /// Limit of I/Os in flight.
+    /// `iodepth`, without effect where the engine waits for each I/O.
     pub depth: u32,
-    /// The `iodepth` of the file. An engine that waits for each I/O leaves it without effect.
-    pub asked_depth: u32,
     /// I/Os per submission.
     pub batch: u32,
     /// Least and largest number of completions per wait.
@@ -295,7 +293,6 @@ impl FioJob {
             offset_increment: Amount::Bytes(0),
             engine: Engine::Sync,
             depth: 1,
-            asked_depth: 1,
             batch: 1,
             batch_complete: (1, 1),
             depth_low: 1,
@@ -333,6 +330,15 @@ impl FioJob {
             Direction::Trim => [false, false, true],
             Direction::Mixed => [true, true, false],
             Direction::TrimWrite => [false, true, true],
+        }
+    }
+
+    /// Limit of I/Os in flight.
+    #[must_use]
+    pub const fn in_flight(&self) -> u32 {
+        match self.engine {
+            Engine::Sync => 1,
+            Engine::Async => self.depth,
         }
     }
 

@@ -222,14 +222,11 @@ impl Draft {
         if low > u64::from(job.depth) {
             return Err(format!("iodepth_low is {low}, and iodepth only {}", job.depth));
         }
-        job.asked_depth = job.depth;
-        if job.engine == Engine::Sync {
-            job.depth = 1;
-        }
-        job.depth_low = low.min(job.depth.into()) as u32;
-        job.batch = job.batch.min(job.depth);
-        let min = self.batch_min.unwrap_or(1).min(job.depth.into());
-        let max = self.batch_max.unwrap_or(min.max(1)).min(job.depth.into());
+        let depth = job.in_flight();
+        job.depth_low = low.min(depth.into()) as u32;
+        job.batch = job.batch.min(depth);
+        let min = self.batch_min.unwrap_or(1).min(depth.into());
+        let max = self.batch_max.unwrap_or(min.max(1)).min(depth.into());
         if max < min {
             return Err(format!("iodepth_batch_complete_max is {max}, and the min {min}"));
         }

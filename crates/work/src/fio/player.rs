@@ -1,7 +1,7 @@
 //! The behaviour of one job.
 
 use super::io::{FioIo, FioOp, Pause};
-use super::job::{Durability, Engine, FioJob};
+use super::job::{Durability, FioJob};
 use super::stream::FioStream;
 use super::together::Together;
 use super::wave::{begins, ended};
@@ -79,7 +79,7 @@ impl Player {
     }
 
     fn depth(&self) -> u32 {
-        if self.job.engine == Engine::Async && self.job.direct { self.job.depth.max(1) } else { 1 }
+        if self.job.direct { self.job.in_flight().max(1) } else { 1 }
     }
 
     fn io(&mut self, step: IoStep) {

@@ -30,7 +30,7 @@ fn places(options: &str, bytes: u64) -> Vec<u64> {
 fn globals_count_for_the_jobs_below_them_and_later_keys_win() {
     let jobs =
         jobs("[global]\nbs=8k\nioengine=libaio\niodepth=4\n[a]\nbs=4k\nbs=16k\n[global]\niodepth=8\n[b]\nname=other\n");
-    assert_eq!(jobs.iter().map(|j| (j.name.as_str(), j.depth)).collect::<Vec<_>>(), [("a", 4), ("other", 8)]);
+    assert_eq!(jobs.iter().map(|j| (j.name.as_str(), j.in_flight())).collect::<Vec<_>>(), [("a", 4), ("other", 8)]);
     assert_eq!(jobs[0].sizes, [const { Sizes::Fixed(16384) }; 3]);
     assert_eq!((jobs[1].engine, jobs[1].sizes[0].clone()), (Engine::Async, Sizes::Fixed(8192)));
 }
@@ -45,7 +45,7 @@ fn options_mean_what_they_mean_to_fio() {
                    filename=/dev/sda:/dev/sd\\:b\nrandseed=9\nallrandrepeat=1\nnorandommap\nsync=dsync\nloops=2\n",
     );
     assert_eq!(job.pattern, Pattern { direction: Direction::Mixed, random: true, number: 4 });
-    assert_eq!((job.read_percent, job.depth, job.batch), (70, 32, 8));
+    assert_eq!((job.read_percent, job.in_flight(), job.batch), (70, 32, 8));
     assert_eq!(job.sizes, [Sizes::Range(4096, 16384), Sizes::Fixed(8192), Sizes::Fixed(8192)]);
     assert_eq!((job.size, job.offset), (Some(Amount::Percent(25)), Amount::Bytes(1 << 20)));
     assert_eq!((job.batch_complete, job.depth_low, job.direct), ((2, 16), 4, true));
@@ -61,8 +61,8 @@ fn options_mean_what_they_mean_to_fio() {
 
 #[test]
 fn a_synchronous_engine_has_one_io_at_a_time() {
-    assert_eq!(job("iodepth=32\n").depth, 1);
-    assert_eq!(job("iodepth=32\nioengine=libaio\n").depth, 32);
+    assert_eq!(job("iodepth=32\n").in_flight(), 1);
+    assert_eq!(job("iodepth=32\nioengine=libaio\n").in_flight(), 32);
 }
 
 #[test]

@@ -163,8 +163,8 @@ fn endless((job, extents): (&FioJob, &Vec<Extent>)) -> Option<String> {
 
 /// Says that a depth has no effect, as in fio.
 fn without_depth(job: &FioJob) -> Option<String> {
-    let asked = job.asked_depth;
-    (asked > job.depth)
+    let asked = job.depth;
+    (asked > job.in_flight())
         .then(|| format!("job {}: iodepth={asked} has no effect, its engine waits for each I/O", job.name))
 }
 
