@@ -6,11 +6,13 @@
 //! | [`experiment`] | experiment files (TOML) |
 //! | [`fio`] | fio job files |
 //! | [`rtapp`] | rt-app files, parsed by [`json`] |
+//! | [`container`] | CPU requests and limits of containers |
 //! | [`key`] | keys of these files, for readers and the reference |
 //! | [`script`] | the common form they compile to |
 //! | [`machine`] | machines by name, as typed, or from a file |
 //! | [`text_file`] | small text files, read up to a limit |
 
+pub mod container;
 pub mod experiment;
 pub mod fio;
 pub mod json;

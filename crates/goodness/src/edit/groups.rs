@@ -5,9 +5,11 @@ use super::{cpus, matches, number, wrong};
 use crate::refusal::Refusal;
 use goodness_core::spelling::suggest;
 use goodness_core::{CpuSet, Group, GroupId, IoLimit, Quota, Workload};
+use goodness_work::container;
 
 /// Keys of a group that an edit can set.
-const KEYS: [&str; 6] = ["cpu_weight", "cpu_max", "cpu_idle", "cpuset", "io_max", "io_weight"];
+const KEYS: [&str; 8] =
+    ["cpu_weight", "cpu_max", "cpu_request", "cpu_limit", "cpu_idle", "cpuset", "io_max", "io_weight"];
 /// Keys that people may try, with what they should write.
 const OTHER: [(&str, &str); 2] = [("quota", "write cpu_max=50ms/100ms"), ("cpus", "write cpuset=0-1")];
 
@@ -33,6 +35,8 @@ impl GroupChange {
                 Group::weight_of(number(text, value, 1, 10_000)?.into()).map(GroupChange::Weight)
             }
             "cpu_max" => Some(GroupChange::Max(Quota::parse(value).map_err(|why| wrong(text, &why))?)),
+            "cpu_request" => Group::weight_of(container::cpu_weight(milli(text, value)?)).map(GroupChange::Weight),
+            "cpu_limit" => Some(GroupChange::Max(container::cpu_max(milli(text, value)?))),
             "io_max" => Some(GroupChange::Io(IoLimit::parse(value).map_err(|why| wrong(text, &why))?)),
             "io_weight" if value == "none" => Some(GroupChange::IoWeight(None)),
             "io_weight" => {
@@ -92,6 +96,11 @@ impl GroupChange {
     }
 }
 
+/// Thousandths of a CPU.
+fn milli(text: &str, value: &str) -> Result<u64, Refusal> {
+    container::milli_cpus(value).map_err(|why| wrong(text, &why))
+}
+
 /// Tasks that may use exactly what their group may are taken to ask for nothing, as recorded ones do, whose affinity
 /// contains the cpuset: they follow a change of it.
 fn free(work: &mut Workload) {
@@ -149,6 +158,13 @@ mod tests {
     }
 
     #[test]
+    fn requests_and_limits_of_containers_are_weights_and_quotas() {
+        let same = |a: &str, b: &str| assert_eq!(edited(a).unwrap(), edited(b).unwrap(), "{a}");
+        same("site.cpu_request=500m web-1.cpu_limit=1.5", "site.cpu_weight=59 web-1.cpu_max=150ms/100ms");
+        same("site.cpu_limit=0", "site.cpu_max=max");
+    }
+
+    #[test]
     fn a_cpuset_is_a_list_of_cpus_or_all() {
         let groups = edited("web-1.cpuset=0,2-3 site.cpuset=0 site.cpuset=all").unwrap();
         let cpus: Vec<_> = groups.iter().map(|(_, group)| group.cpus.clone()).collect();
@@ -187,6 +203,7 @@ mod tests {
             ("web.cpu_weight=50", "the nearest is \"web-1\""),
             ("web-1.cpu_weight=0", "from 1 to 10000"),
             ("web-1.cpu_max=500us", "a quota is 1ms at least"),
+            ("web-1.cpu_limit=half", "write 250m, 0.5 or 2"),
             ("web-1.quota=3", "write cpu_max"),
             ("web-1.cpus=0", "write cpuset=0-1"),
             ("web-1.cpuset=0-", "is no number"),

@@ -7,6 +7,8 @@
 //! cpu_weight = 200       # 1 to 10000, 100 if left out
 //! cpu_max = "50ms/100ms" # CPU time in each period; "max" is no limit
 //! cpu_max_burst = "10ms" # unused time that is kept
+//! cpu_request = "250m"   # of a container, in place of cpu_weight
+//! cpu_limit = "500m"     # of a container, in place of cpu_max
 //! cpu_idle = true        # runs only if nothing else wants to
 //! io_max = "rbps=10M wiops=200" # bytes and I/Os a second on each disk; what is left out has no limit
 //! io_weight = 300        # share of a disk under bfq, 1 to 1000
@@ -15,6 +17,7 @@
 
 use super::Reading;
 use super::keys::GROUP;
+use crate::container;
 use crate::soundness::GROUPS_MAX;
 use goodness_core::spelling::suggest;
 use goodness_core::{Group, GroupId, Groups, IoLimit, Quota};
@@ -62,10 +65,13 @@ impl Reading<'_> {
             let weight = self.integer("cpu_weight", value, 1, 10_000)? as u64;
             group.weight = Group::weight_of(weight).unwrap_or(Group::WEIGHT);
         }
+        if let Some(milli) = self.container(table, "cpu_request", "cpu_weight")? {
+            group.weight = Group::weight_of(container::cpu_weight(milli)).unwrap_or(Group::WEIGHT);
+        }
         if let Some(value) = table.get("cpu_idle") {
             let is_idle = value.as_bool().ok_or_else(|| self.wrong("cpu_idle", "write true or false"))?;
-            if is_idle && table.contains_key("cpu_weight") {
-                return Err(self.wrong("cpu_weight", "an idle group has no weight; leave one of the two out"));
+            if is_idle && let Some(key) = ["cpu_weight", "cpu_request"].iter().find(|key| table.contains_key(**key)) {
+                return Err(self.wrong(key, "an idle group has no weight; leave one of the two out"));
             }
             group.set_idle(is_idle);
         }
@@ -83,11 +89,20 @@ impl Reading<'_> {
         Ok(group)
     }
 
+    /// The thousandths of a CPU under `key`, which may not stand beside `other`.
+    fn container(&self, table: &Table, key: &str, other: &str) -> Result<Option<u64>, String> {
+        let Some(value) = table.get(key) else { return Ok(None) };
+        if table.contains_key(other) {
+            return Err(self.wrong(key, &format!("{other} says the same; leave one of the two out")));
+        }
+        container::milli_cpus(self.text(key, value)?).map(Some).map_err(|why| self.wrong(key, &why))
+    }
+
     fn quota(&self, table: &Table) -> Result<Option<Quota>, String> {
         let burst = table.get("cpu_max_burst").map(|value| self.span("cpu_max_burst", value)).transpose()?;
         let quota = match table.get("cpu_max") {
             Some(value) => Quota::parse(self.text("cpu_max", value)?).map_err(|why| self.wrong("cpu_max", &why))?,
-            None => None,
+            None => self.container(table, "cpu_limit", "cpu_max")?.and_then(container::cpu_max),
         };
         match (quota, burst) {
             (None, Some(_)) => Err(self.wrong("cpu_max_burst", "it needs a cpu_max, such as \"50ms/100ms\"")),

@@ -355,6 +355,14 @@ pub(super) const GROUP: &[Key] = &[
 cpu_max_burst = "10ms""#,
     ),
     key(
+        "cpu_request",
+        "text",
+        "none",
+        "CPUs that a container asks for, 250m, 0.5 or 2: a weight",
+        r#"cpu_request = "250m""#,
+    ),
+    key("cpu_limit", "text", "none", "CPUs that a container may use, likewise: a limit", r#"cpu_limit = "500m""#),
+    key(
         "io_max",
         "text",
         "no limit",

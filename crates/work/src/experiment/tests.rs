@@ -180,6 +180,17 @@ fn a_group_has_the_cpuset_of_the_file() {
 }
 
 #[test]
+fn a_group_may_be_a_container() {
+    let text = GROUPS.replace("cpu_weight = 200", "cpu_request = \"500m\"").replace("\"50ms/100ms\"", "\"80ms/100ms\"");
+    let limited = text.replace("cpu_max = \"80ms/100ms\"", "cpu_limit = \"0.8\"");
+    assert_ne!(text, limited);
+    let groups = |text: &str| Experiment::read("x.toml", text).unwrap().build(Seed(1), 0).groups;
+    assert_eq!(groups(&limited), groups(&text));
+    let site = groups(&text).named("site").unwrap();
+    assert_eq!(groups(&text)[site].weight, 604);
+}
+
+#[test]
 fn mistakes_about_groups_are_named_with_their_line() {
     for (from, to, expected) in [
         ("group = \"web\"", "group = \"wbe\"", "line 16: group: there is no group \"wbe\"; the nearest is \"web\""),
@@ -193,6 +204,9 @@ fn mistakes_about_groups_are_named_with_their_line() {
         ("cpu_weight = 200", "cpuset = []", "line 5: cpuset: it names no CPU"),
         ("cpu_weight = 200", "cpuset = \"0-1\"", "line 5: cpuset: a list of CPUs is needed"),
         ("cpu_idle = true", "cpu_idle = true\ncpu_weight = 5", "an idle group has no weight"),
+        ("cpu_idle = true", "cpu_idle = true\ncpu_request = \"1\"", "an idle group has no weight"),
+        ("cpu_weight = 200", "cpu_weight = 200\ncpu_request = \"1\"", "cpu_request: cpu_weight says the same"),
+        ("cpu_weight = 200", "cpu_limit = \"1x\"", "line 5: cpu_limit: \"1x\" is no number of CPUs; write 250m"),
         ("\"50ms/100ms\"", "\"0.5ms\"", "line 9: cpu_max: a quota is 1ms at least"),
         ("\"10ms\"", "\"60ms\"", "line 10: cpu_max_burst: a burst is at most the quota"),
         ("{ group = \"low\" }", "{ group = \"slow\" }", "there is no group \"slow\""),
