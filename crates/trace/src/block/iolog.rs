@@ -18,6 +18,7 @@ use super::source::Carries;
 use super::text::{Fault, LineContext, TextFormat};
 use crate::repairs::Repair;
 use goodness_core::{DiskId, Operation, Span, Time};
+use std::collections::BTreeMap;
 
 pub(crate) const FORMAT: BlockFormat = BlockFormat {
     name: "fio-iolog",
@@ -122,6 +123,7 @@ struct Log {
     /// Version 2: current time from the waits so far, in ns.
     now: u64,
     files: Vec<Vec<u8>>,
+    numbers: BTreeMap<Vec<u8>, usize>,
 }
 
 /// A log as a block trace.
@@ -179,7 +181,7 @@ fn is_device(name: &[u8]) -> bool {
 
 impl Log {
     const fn new() -> Log {
-        Log { version: Version::Unknown, now: 0, files: Vec::new() }
+        Log { version: Version::Unknown, now: 0, files: Vec::new(), numbers: BTreeMap::new() }
     }
 
     fn line(&mut self, line: &[u8]) -> Result<Step, Fault> {
@@ -232,13 +234,14 @@ impl Log {
 
     /// Index of the file of this name.
     fn file(&mut self, name: &[u8]) -> Result<usize, Fault> {
-        if let Some(known) = self.files.iter().position(|known| known == name) {
-            return Ok(known);
+        if let Some(known) = self.numbers.get(name) {
+            return Ok(*known);
         }
         if self.files.len() == FILES_MAX {
             return Err(Fault::Left(Repair::UnreadableLine));
         }
         self.files.push(name.to_vec());
+        self.numbers.insert(name.to_vec(), self.files.len() - 1);
         Ok(self.files.len() - 1)
     }
 

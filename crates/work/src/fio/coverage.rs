@@ -196,7 +196,7 @@ pub const KEYS: &[Key] = &[
     key("replay_align", Honoured, "offsets of a log become multiples of it"),
     key("replay_scale", Honoured, "offsets of a log are divided by it"),
     key("write_iolog", NoEffect, "no log is written"),
-    key("verify", Honoured, "what was written is read again, in that order, when the job has written all; any sum"),
+    key("verify", Honoured, "what was written is read again when the job has written all; any sum"),
     key("do_verify", Honoured, "0: nothing is read again"),
     key("verify_fatal", NoEffect, "data are not modelled"),
     key("verify_backlog", Honoured, "read again after so many writes"),

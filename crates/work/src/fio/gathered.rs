@@ -125,7 +125,7 @@ fn in_files_of(bytes: u64, job: &mut FioJob) {
     let part = match job.size {
         Some(share @ Amount::Percent(_)) => share.of(bytes.saturating_mul(files)).min(room),
         Some(Amount::Bytes(moved)) => {
-            job.io_size = job.io_size.or(Some(Amount::Bytes(moved.min(room))));
+            job.io_size = job.io_size.or((moved < room).then_some(Amount::Bytes(moved)));
             room
         }
         None => room,

@@ -343,10 +343,23 @@ impl FioJob {
     }
 
     /// The job does the I/O of a log. As in fio, its own end and its own syncs have no effect then.
-    pub(super) fn does_as_logged(&mut self, replay: Arc<Replay>) {
+    ///
+    /// # Errors
+    /// It verifies what it writes.
+    pub(super) fn does_as_logged(&mut self, replay: Arc<Replay>) -> Result<(), String> {
+        if self.verify.is_some() {
+            return Err("verify is not honoured with read_iolog; leave one of the two out".into());
+        }
         self.files.clone_from(&replay.files);
-        (self.time_based, self.syncs.at_end, self.verify) = (false, false, None);
+        (self.time_based, self.syncs.at_end) = (false, false);
         self.replay = Some(replay);
+        Ok(())
+    }
+
+    /// True if a random job may use a block again before all were used: it ends by its bytes alone.
+    pub(super) fn uses_again(&self) -> bool {
+        let goes_on = self.pattern.number > 1 || self.onward.new_percent.iter().any(|percent| *percent < 100);
+        self.pattern.random && (self.draws_used() || goes_on)
     }
 
     /// True if each of its I/Os has an earliest time: it ends at the same time under every elevator that keeps up.

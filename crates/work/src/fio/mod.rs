@@ -102,7 +102,7 @@ pub fn read(file: &str, text: &str, outside: &Outside) -> Result<Vec<FioJob>, St
             let mut job = draft.finish().map_err(|why| section.place.says(&why))?;
             let replay = draft.replay.of_clone(clone as u32, &mut logs, outside);
             if let Some(replay) = replay.map_err(|why| section.place.says(&why))? {
-                job.does_as_logged(replay);
+                job.does_as_logged(replay).map_err(|why| section.place.says(&why))?;
             }
             group += u32::from(clone > 0 && !draft.group_reporting);
             (job.number, job.wave, job.group) = (jobs.len() as u32, wave, group);

@@ -13,6 +13,8 @@ pub(super) struct Region {
     pub start: u64,
     /// Bytes, whole blocks.
     pub len: u64,
+    /// Bytes with the rest behind the last whole block.
+    pub size: u64,
     /// Ends of the last read, write and trim, from `start`.
     next: [u64; 3],
     /// Begins of the last ones.
@@ -39,12 +41,12 @@ impl Region {
             Some(Amount::Bytes(bytes)) => bytes / files,
             Some(share) => share.of(whole),
         };
-        let len = size.min(room) / block * block;
+        let size = size.min(room);
+        let len = size / block * block;
         if len == 0 {
             return Err(format!(
                 "job {}: from byte {start} on, {} bytes hold no block of {block}; make size larger or offset smaller",
-                job.name,
-                size.min(room)
+                job.name, size
             ));
         }
         let map = if job.pattern.random && !job.draws_used() {
@@ -57,18 +59,15 @@ impl Region {
             None
         };
         let (distribution, strides) = (job.distribution.clone(), job.strides);
-        Ok(Region { start, len, next: [0; 3], last: [0; 3], moved: 0, map, distribution, strides, in_zone: 0 })
+        Ok(Region { start, len, size, next: [0; 3], last: [0; 3], moved: 0, map, distribution, strides, in_zone: 0 })
     }
 
-    /// A new round.
+    /// A new round. As in fio, places that were drawn count as used until all were.
     pub fn begin(&mut self) {
         self.moved = 0;
         self.next = [0; 3];
         self.last = [0; 3];
         self.in_zone = 0;
-        if let Some(map) = &mut self.map {
-            map.clear();
-        }
     }
 
     /// True if a job that leaves gaps has reached the end of the file, which ends its round.
@@ -124,7 +123,8 @@ impl Region {
                 let needed = wanted.div_ceil(block).min(blocks);
                 let found = match &self.distribution {
                     Distribution::Uniform => rng.below(blocks - needed + 1),
-                    other => other.draw(blocks, block, rng).min(blocks - needed),
+                    // As in fio, the rest behind the last block counts as one.
+                    other => other.draw(self.size.div_ceil(block), block, rng).min(blocks - needed),
                 };
                 (found, wanted.min((blocks - found) * block))
             }

@@ -6,7 +6,7 @@
 use super::ini::Outside;
 use super::io::{FioIo, FioOp};
 use super::units::{self, Kilo, on_or_off};
-use goodness_core::{Operation, Span};
+use goodness_core::{HORIZON_MAX, Operation, Span};
 use goodness_trace::block::{IologIo, read_iolog};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -50,13 +50,13 @@ impl Asked {
     /// Parses an option; `None` if it is not one of these.
     pub fn take(&mut self, name: &str, value: Option<&str>, kilo: Kilo) -> Option<Result<(), String>> {
         let text = value.unwrap_or_default();
-        let number = || match units::size(text, kilo)? {
-            0 => Err("0 is too small".to_string()),
-            number => Ok(number),
-        };
+        // As in fio, 0 has no effect.
+        let number = |usual: u64| units::size(text, kilo).map(|n| if n == 0 { usual } else { n });
         Some(match name {
             "replay_no_stall" => on_or_off(value).map(|is_on| self.no_stall = is_on),
-            "read_iolog" | "replay_redirect" if text.is_empty() => Err("it has no value; name a file".into()),
+            "read_iolog" | "replay_redirect" if text.split(':').any(str::is_empty) => {
+                Err("it has no value; name a file".into())
+            }
             "read_iolog" => {
                 self.logs = Some(text.into());
                 Ok(())
@@ -65,9 +65,9 @@ impl Asked {
                 self.redirect = Some(text.into());
                 Ok(())
             }
-            "replay_time_scale" => number().map(|n| self.time_scale = n),
-            "replay_scale" => number().map(|n| self.scale = n),
-            "replay_align" => number().and_then(|n| {
+            "replay_time_scale" => number(100).map(|n| self.time_scale = n),
+            "replay_scale" => number(1).map(|n| self.scale = n),
+            "replay_align" => number(1).and_then(|n| {
                 self.align = n;
                 if n.is_power_of_two() { Ok(()) } else { Err(format!("{n} is no power of two")) }
             }),
@@ -91,6 +91,13 @@ impl Asked {
     fn read(&self, log: &str, outside: &Outside) -> Result<Replay, String> {
         let text = (outside.file)(log).map_err(|why| format!("read_iolog: {why}"))?;
         let log = read_iolog(log, &text).map_err(|why| format!("read_iolog: {why}"))?;
+        if let Some(last) = log.ios.iter().filter_map(|io| self.io(io, false).due).max().filter(|at| *at > HORIZON_MAX)
+        {
+            return Err(format!(
+                "read_iolog: the log lasts {last}, and a run {HORIZON_MAX} at most; write replay_no_stall=1, or \
+                 replay_time_scale=1000 for ten times the speed"
+            ));
+        }
         let is_one = self.redirect.is_some();
         let files = self.redirect.clone().map_or(log.files, |file| vec![file]);
         let ios: Vec<FioIo> = log.ios.iter().map(|io| self.io(io, is_one)).collect();

@@ -104,12 +104,13 @@ impl FioStream {
         }
         let bytes = if job.replay.is_some() { &[] } else { bytes };
         let regions = bytes.iter().map(|bytes| Region::new(job, block, *bytes)).collect::<Result<Vec<_>, _>>()?;
-        let once = regions.iter().fold(0u64, |sum, region| sum.saturating_add(region.len));
+        let part = |region: &Region| if job.uses_again() { region.size } else { region.len };
+        let once = regions.iter().fold(0u64, |sum, region| sum.saturating_add(part(region)));
         let total = job.io_size.map_or(once, |amount| amount.of(once)).saturating_mul(job.loops);
         Ok(FioStream {
             draws: Draws::new(job, run),
             bytes_left: Some(total).filter(|_| !job.time_based),
-            ios_left: job.number_ios,
+            ios_left: job.number_ios.filter(|_| !job.time_based).map(|ios| ios.saturating_mul(job.loops)),
             job: job.clone(),
             regions,
             block,
@@ -143,7 +144,11 @@ impl FioStream {
             }
         }
         for region in &mut self.regions {
-            region.begin();
+            if self.job.uses_again() {
+                region.moved = 0;
+            } else {
+                region.begin();
+            }
         }
         self.turn = 1 % count;
         0

@@ -351,7 +351,7 @@ fn a_log_takes_the_place_of_what_the_job_says() {
         (FioOp::Write, 1, 65537, 9, Some(40)),
     ];
     assert_eq!(replayed("read_iolog=one"), one);
-    let all = "rw=randwrite\nbs=8k\nsize=1m\nnumber_ios=1\nloops=3\nend_fsync=1\nverify=md5\nrate_iops=9\nfilename=x\n";
+    let all = "rw=randwrite\nbs=8k\nsize=1m\nnumber_ios=1\nloops=3\nend_fsync=1\nrate_iops=9\nfilename=x\n";
     assert_eq!(replayed(&format!("{all}read_iolog=one")), one);
     let job = &replaying("read_iolog=one").expect("a job")[0];
     assert_eq!(
@@ -374,7 +374,7 @@ fn options_about_a_log_move_its_ios() {
     let places = with("replay_scale=2\nreplay_align=4k");
     assert_eq!(places.iter().map(|io| io.2).collect::<Vec<_>>(), [0, 0, 32768]);
     assert!(replaying("read_iolog=one\nreplay_align=5").expect_err("5").contains("no power of two"));
-    assert!(replaying("read_iolog=one\nreplay_scale=0").expect_err("0").contains("0 is too small"));
+    assert_eq!(with("replay_scale=0\nreplay_time_scale=0"), replayed("read_iolog=one"));
 }
 
 #[test]
@@ -383,7 +383,17 @@ fn each_clone_has_its_log_and_a_missing_one_is_named() {
     let counts: Vec<usize> = jobs.iter().map(|job| job.replay.as_ref().expect("a log").ios.len()).collect();
     assert_eq!(counts, [3, 2, 3]);
     assert_eq!(replaying("read_iolog=no").expect_err("none"), "t.fio, line 1: read_iolog: cannot read no");
-    assert!(replaying("read_iolog").expect_err("none").contains("name a file"));
+    for none in ["read_iolog", "read_iolog=:", "read_iolog=one:"] {
+        assert!(replaying(none).expect_err(none).contains("name a file"), "{none}");
+    }
+    let verified = replaying("read_iolog=one\nrw=write\nverify=md5").expect_err("verify");
+    assert!(verified.contains("verify is not honoured with read_iolog"), "{verified}");
+    let long = "fio version 3 iolog\n0 a read 0 4096\n90000000000 a read 4096 4096\n";
+    let file = |_: &str| Ok(long.to_string());
+    let outside = Outside { variable: &|_| None, file: &file };
+    let refused = read("t.fio", "[j]\nread_iolog=l", &outside).expect_err("more than a day");
+    assert!(refused.contains("the log lasts 90000s, and a run 86400s at most"), "{refused}");
+    assert!(read("t.fio", "[j]\nread_iolog=l\nreplay_time_scale=1000", &outside).is_ok());
 }
 
 #[test]

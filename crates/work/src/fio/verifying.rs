@@ -1,4 +1,4 @@
-//! Writes that are read again (`verify`): in the order in which they were written; where a random job may write a place
+//! Writes that are read again (`verify`): in the order in which they were written; where a random job may draw a place
 //! twice, in the order of the places, the last write of each alone.
 
 use super::job::Verify;

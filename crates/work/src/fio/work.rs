@@ -203,9 +203,10 @@ impl Places {
                 *start = end;
                 end = end.saturating_add(bytes).checked_next_multiple_of(PAGE).unwrap_or(u64::MAX);
                 if end > disk {
+                    let smaller = if job.replay.is_some() { "write replay_scale" } else { "make size smaller" };
                     return Err(job.place.says(&format!(
-                        "file {name} ends at byte {end}, and the disk has {disk}; make size smaller, or name a larger \
-                         disk with --device"
+                        "file {name} ends at byte {end}, and the disk has {disk}; {smaller}, or name a larger disk \
+                         with --device"
                     )));
                 }
             }
