@@ -81,6 +81,25 @@ fn an_arrival_on_a_better_level_preempts_and_the_rest_of_the_turn_comes_later() 
     );
 }
 
+/// As above, where the turn is a part of the allotment.
+#[test]
+fn the_rest_of_a_turn_comes_later_where_the_level_has_more_turns() {
+    let jobs = vec![hog(), hog(), arriving(45, task(&[Step::Compute(MS(5))]))];
+    let shown = schedule::<Mlfq>(1000, &[("boost", "0s"), ("allotment", "2"), ("levels", "2")], jobs, MS(105));
+    assert_eq!(shown, "a 0..10  b 10..20  a 20..30  b 30..40  a 40..45  c 45..50  a 50..65  b 65..85  a 85..105");
+}
+
+/// specs/cpu-schedulers.md 11: all jobs, also one that runs alone
+#[test]
+fn a_job_that_runs_alone_is_boosted_too() {
+    let jobs = || vec![hog(), arriving(52, hog())];
+    // Of its 10 ms at level 0 after the boost at 45 ms, a has 3 left when b comes.
+    let boosted = schedule::<Mlfq>(1000, &[("boost", "45ms"), ("levels", "2")], jobs(), MS(65));
+    assert_eq!(boosted, "a 0..55  b 55..65");
+    let fallen = schedule::<Mlfq>(1000, &[("boost", "0s"), ("levels", "2")], jobs(), MS(62));
+    assert_eq!(fallen, "a 0..52  b 52..62");
+}
+
 /// The Programmer's Guide: a program enters anew when its response is completed.
 #[test]
 fn in_ctss_a_program_that_waited_begins_anew() {

@@ -380,6 +380,21 @@ mod tests {
         assert_eq!(one.imbalance(V), None);
     }
 
+    /// specs/smp.md section 3.9: half of the difference in idle CPUs. The control has CPUs of one capacity, where tasks
+    /// count.
+    #[test]
+    fn groups_of_unequal_cpus_share_by_what_idles() {
+        let amount = |is_unequal: bool| {
+            let group = |tasks: u64, idle: u64| {
+                let group = Group { cpus: 4, cores: 4, tasks, fair: tasks, idle, is_unequal, ..Group::default() };
+                (Group { capacity: 4 * FULL, ..group }, Kind::Spare)
+            };
+            let (local, busiest) = (group(0, 4), group(6, 0));
+            Comparison { domain: CACHE, local, busiest, average: 0, to_idle: true, allowed: 0 }.imbalance(V)
+        };
+        assert_eq!([amount(true), amount(false)], [Some(Imbalance::Tasks(2)), Some(Imbalance::Tasks(3))]);
+    }
+
     /// specs/smp.md section 7.3: the examples, and the rule. The control is a level below the nodes.
     #[test]
     fn memory_nodes_may_differ_by_two_tasks_while_few_run() {
