@@ -101,6 +101,17 @@ fn who_wakes_on_a_better_level_preempts_and_goes_on_with_its_rest() {
     assert_eq!(woken_at(5), "a 0..2  b 2..8  a 8..12  b 12..17");
 }
 
+/// specs/cpu-schedulers.md 4 "Wake": who has used all quotas of a rotation waits for the next, in the second, too
+#[test]
+fn who_wakes_without_quota_does_not_preempt() {
+    let second = |ms: u64, spec: TaskSpec| starting(Start::At(Time(ms * 1_000_000)), spec);
+    let opener = nice(19, task(&[Step::Compute(MS(7))]));
+    let spender = nice(18, task(&[Step::Compute(MS(12)), Step::Sleep(MS(1)), Step::Compute(MS(5))]));
+    let tasks = vec![opener, second(8, spender), second(19, nice(19, hog()))];
+    let shown = schedule::<Rsdl>(1000, &[], tasks, MS(32));
+    assert_eq!(shown, "a 0..7  b 8..20  c 20..26  b 26..31  c 31..32");
+}
+
 /// specs/cpu-schedulers.md 4 "Yield": to the expired array
 #[test]
 fn a_yielder_waits_for_the_next_rotation() {

@@ -60,12 +60,18 @@ pub fn recorded(disk: &LoopDisk, elevator: &str, jobs: &[Job], seed: u64) -> (Ve
         hz: 250,
         depth: 128,
         queues: 1,
-        cpus: std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u16),
+        cpus: machine_cpus(),
         rotational: disk.fact("rotational") == Some(1),
         sectors: BYTES / 512,
         requests: disk.fact("nr_requests").expect("readable") as u32,
     };
     (recording.records.iter().filter(kept).copied().collect(), facts)
+}
+
+/// CPUs of the machine: the kernel uses more than this process may.
+fn machine_cpus() -> u16 {
+    let text = std::fs::read_to_string("/proc/cpuinfo").expect("/proc is mounted");
+    text.lines().filter(|line| line.starts_with("processor")).count().max(1) as u16
 }
 
 /// Number of events at the given stages.

@@ -565,4 +565,22 @@ mod tests {
         assert_eq!(counts(Kind::Overloaded, None), [3_000, 0, 0]);
         assert_eq!(counts(Kind::Spare, Some(goodness_core::Seed(7).rng())), [3_000, 0, 0]);
     }
+
+    /// A group counts cores, not threads, and knows the least and the greatest capacity of its CPUs.
+    #[test]
+    fn a_group_has_the_cores_and_the_capacities_of_its_cpus() {
+        use crate::eevdf::{Eevdf, Settings};
+        use goodness_core::{Cpu, Level, Machine};
+        let cpu = |it: u32| Cpu { core: it / 2, cache: 0, node: 0, capacity: [1024, 512][it as usize / 4] };
+        let machine = Machine::new("threads", (0..8).map(cpu).collect(), 1000).expect("a machine");
+        let mut driver = crate::parts::verb_driver::VerbDriver::<Eevdf>::on(machine, Settings::default());
+        let mut measured = |cpus: std::ops::Range<u32>| {
+            let cpus: Vec<CpuId> = cpus.map(CpuId).collect();
+            let domain = Domain { level: Level::Cache, below: Some(Level::Smt) };
+            let group = driver.call(|stack, cx| stack.measure(cx, domain, &cpus, false));
+            (group.cores, group.bounds)
+        };
+        assert_eq!(measured(0..8), (4, [512, 1024]));
+        assert_eq!([measured(0..2), measured(4..8)], [(1, [1024, 1024]), (2, [512, 512])]);
+    }
 }

@@ -308,6 +308,23 @@ mod tests {
         assert_eq!(returned_at(92), (at(97), Some(QUEUES[1])));
     }
 
+    /// docs/specs/groups-locks.md section 2.2, "Return": only more than a slice is shared before the refill.
+    #[test]
+    fn a_pool_of_just_a_slice_waits_for_the_refill() {
+        let released = |left: i64| {
+            let mut bandwidth = limited(50, 0);
+            pool(&mut bandwidth).starts(at(0));
+            bandwidth.locals[QUEUES[1].index()].left = -1_000_000;
+            bandwidth.throttle(QUEUES[1]);
+            pool(&mut bandwidth).left = left;
+            pool(&mut bandwidth).slack = at(50);
+            bandwidth.next = at(50);
+            bandwidth.expire(at(50));
+            bandwidth.pop_released()
+        };
+        assert_eq!([released(5_000_000), released(5_000_001)], [None, Some(QUEUES[1])]);
+    }
+
     /// docs/specs/groups-locks.md section 2.2: oldest first, each its debt and a nanosecond.
     #[test]
     fn a_refill_releases_the_oldest_first_while_it_lasts() {
