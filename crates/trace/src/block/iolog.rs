@@ -109,7 +109,7 @@ fn sentence(fault: Fault) -> String {
     why.into()
 }
 
-/// What a line says.
+/// Meaning of a line.
 enum Step {
     Nothing,
     /// The file is named, opened or closed.

@@ -71,7 +71,7 @@ impl Distribution {
             },
             "normal" | "gauss" => match number(0)? {
                 percent if percent > 100 * MILLIONTHS => Err("a deviation of more than 100 %".into()),
-                // What it is centered on is scattered like the rest.
+                // The center is scattered like the rest.
                 percent => center().map(|_| Distribution::Normal(percent / 100)),
             },
             "zoned" => zones(rest, |size| units::amount(&format!("{}%", size.trim_end_matches('%')), kilo)),

@@ -103,7 +103,7 @@ pub enum Arrivals {
     Poisson,
 }
 
-/// Where a random job goes without a new place.
+/// I/Os of a random job that have no new place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Onward {
     /// Share of new places in hundredths, of reads, writes and trims; the other I/Os follow the one before.

@@ -75,7 +75,7 @@ impl Asked {
         })
     }
 
-    /// What a clone of the job replays, if anything. `known` has what clones before it read.
+    /// The log of a clone of the job, if there is one. `known` has those that clones before it read.
     pub fn of_clone(&self, clone: u32, known: &mut Known, outside: &Outside) -> Result<Option<Arc<Replay>>, String> {
         let Some(logs) = &self.logs else { return Ok(None) };
         let logs: Vec<&str> = logs.split(':').collect();

@@ -9,7 +9,7 @@ use goodness_work::fio::{self, FioIo, FioOp, FioStream, Outside};
 /// Bytes of the disk.
 const WHOLE: u64 = 1 << 30;
 
-/// What the job does, to 100 000 steps.
+/// I/Os of the job, 100 000 at most.
 fn ios(options: &str, seed: u64) -> impl Iterator<Item = FioIo> {
     let text = format!("[j]\n{}\n", options.replace(' ', "\n"));
     let job = fio::read("t.fio", &text, &Outside::NOTHING).expect(options).remove(0);
@@ -26,7 +26,7 @@ const fn letter(op: FioOp) -> Option<char> {
     }
 }
 
-/// What the job does, as the expectations have it.
+/// I/Os of the job as text, in the form of the expectations.
 fn done(options: &str) -> String {
     let ios = ios(options, 1).filter_map(|io| Some((letter(io.op)?, io)));
     ios.map(|(letter, io)| format!("{letter}{}:{}+{}", io.file, io.offset, io.bytes)).collect::<Vec<_>>().join(" ")
