@@ -1,13 +1,14 @@
-//! Kernels on several CPUs beside the simulator, on synthetic loads (`fidelity/smp`, `fidelity/topologies`).
+//! Kernels on several CPUs beside the simulator, on synthetic loads (`fidelity/smp`, `fidelity/eight`,
+//! `fidelity/topologies`).
 //!
-//! `cargo run --release -p goodness-study --example smp -- PART [--suite topologies|eight]`:
+//! `cargo run --release -p goodness-study --example smp -- PART [--suite eight|topologies]`:
 //!
 //! | part | does |
 //! |---|---|
 //! | `compare [--half seen\|unseen]` | simulates all cells and counts those within bounds |
-//! | `errors` | writes `fidelity/smp.toml` from the seen half |
+//! | `errors` | writes `fidelity/smp.toml` from the seen half of `fidelity/smp` |
 //! | `starts` | counts starts of hogs on cores of their own, in kernels and simulated |
-//! | `measure` | reads the traces of `scripts/make-smp`, writes `fidelity/smp/measured.toml` |
+//! | `measure` | reads the traces of `scripts/make-smp`, writes `measured.toml` of the suite |
 
 use goodness_core::Seed;
 use goodness_study::smp::figures::{Figures, of_trace};
@@ -23,26 +24,28 @@ const WORST: usize = 5;
 /// Loads that were played in guests.
 struct Suite {
     folder: PathBuf,
-    /// The file with their figures.
-    file: PathBuf,
     guests: &'static [Guest],
 }
 
 impl Suite {
     fn of(name: &str) -> Option<Suite> {
-        let (folder, file, guests) = match name {
-            "smp" => ("smp", "measured.toml", &GUESTS[..]),
-            "eight" => ("smp", "measured-eight.toml", &EIGHT[..]),
-            "topologies" => ("topologies", "measured.toml", &TOPOLOGIES[..]),
+        let guests = match name {
+            "smp" => &GUESTS[..],
+            "eight" => &EIGHT[..],
+            "topologies" => &TOPOLOGIES[..],
             _ => return None,
         };
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fidelity").join(folder);
-        Some(Suite { file: folder.join(file), folder, guests })
+        Some(Suite { folder: Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fidelity").join(name), guests })
+    }
+
+    /// The file with their figures.
+    fn file(&self) -> PathBuf {
+        self.folder.join("measured.toml")
     }
 
     /// The played cells.
     fn cells(&self) -> Result<Vec<Cell>, Box<dyn Error>> {
-        Ok(smp::cells(&std::fs::read_to_string(&self.file)?, &smp::loads(&self.folder)?)?)
+        Ok(smp::cells(&std::fs::read_to_string(self.file())?, &smp::loads(&self.folder)?)?)
     }
 
     /// The played cells of one half.
@@ -59,13 +62,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         name = named;
         arguments.truncate(arguments.len() - 2);
     }
-    let suite = Suite::of(name).ok_or("take --suite topologies, or --suite eight")?;
+    let suite = Suite::of(name).ok_or("take --suite eight, or --suite topologies")?;
     match arguments[..] {
-        // No rule was made with a look at eight CPUs: there are no halves.
-        ["compare"] if name == "eight" => compare(&suite, "all", &suite.cells()?, &Suite::of("smp").expect("a suite")),
-        ["compare"] => [false, true].into_iter().try_for_each(|is_unseen| compare_half(&suite, is_unseen)),
-        ["compare", "--half", "seen"] => compare_half(&suite, false),
-        ["compare", "--half", "unseen"] => compare_half(&suite, true),
+        ["compare"] => [false, true].into_iter().try_for_each(|is_unseen| compare(&suite, is_unseen)),
+        ["compare", "--half", "seen"] => compare(&suite, false),
+        ["compare", "--half", "unseen"] => compare(&suite, true),
         ["errors"] if name == "smp" => errors(&suite),
         ["starts"] => starts(&suite),
         ["measure"] => measure(&suite),
@@ -73,15 +74,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-fn compare_half(suite: &Suite, is_unseen: bool) -> Result<(), Box<dyn Error>> {
-    compare(suite, if is_unseen { "unseen half" } else { "seen half" }, &suite.half(is_unseen)?, suite)
+/// The error that runs carry: that of the seen half of two and four equal CPUs.
+fn stated() -> Result<Vec<score::ModelError>, Box<dyn Error>> {
+    let suite = Suite::of("smp").expect("a suite");
+    Ok(score::errors(&smp::cases(&suite.folder, &suite.half(false)?, None)?))
 }
 
-/// Compares `cells`; the stated error is that of the seen half of `model`.
-fn compare(suite: &Suite, what: &str, cells: &[Cell], model: &Suite) -> Result<(), Box<dyn Error>> {
-    let stated = score::errors(&smp::cases(&model.folder, &model.half(false)?, None)?);
-    let cases = smp::cases(&suite.folder, cells, None)?;
-    println!("{what}\n{}", score::table(&cases, WORST));
+fn compare(suite: &Suite, is_unseen: bool) -> Result<(), Box<dyn Error>> {
+    let stated = stated()?;
+    let cases = smp::cases(&suite.folder, &suite.half(is_unseen)?, None)?;
+    println!("{} half\n{}", if is_unseen { "unseen" } else { "seen" }, score::table(&cases, WORST));
     let (inside, all) = score::coverage(&cases, &stated);
     println!("{inside} of {all} values inside the stated error\n");
     Ok(())
@@ -96,14 +98,14 @@ fn starts(suite: &Suite) -> Result<(), Box<dyn Error>> {
 }
 
 fn errors(suite: &Suite) -> Result<(), Box<dyn Error>> {
-    let stated = score::errors(&smp::cases(&suite.folder, &suite.half(false)?, None)?);
+    let stated = stated()?;
     let compared = smp::compared(&suite.folder.join(".."))?;
     Ok(std::fs::write(suite.folder.join("../smp.toml"), score::file(&stated, &compared))?)
 }
 
 fn measure(suite: &Suite) -> Result<(), Box<dyn Error>> {
-    let Suite { folder, file, guests } = suite;
-    let former = smp::cells(&std::fs::read_to_string(file).unwrap_or_default(), &smp::loads(folder)?)?;
+    let (Suite { folder, guests }, file) = (suite, suite.file());
+    let former = smp::cells(&std::fs::read_to_string(&file).unwrap_or_default(), &smp::loads(folder)?)?;
     let mut cells = Vec::new();
     for (load, is_unseen) in smp::loads(folder)? {
         for &guest in *guests {

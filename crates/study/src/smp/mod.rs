@@ -1,7 +1,7 @@
 //! Real kernels on several CPUs beside the simulator, on synthetic loads.
 //!
-//! `fidelity/smp` holds the loads and what kernels made of them, on equal CPUs that share a cache;
-//! `fidelity/topologies` on other machines. [`simulate`] runs a load, [`figures`] measures runs and traces of plays
+//! `fidelity/smp` holds the loads and what kernels made of them, on two and four equal CPUs that share a cache,
+//! `fidelity/eight` on eight of them, `fidelity/topologies` on other machines. [`simulate`] runs a load, [`figures`] measures runs and traces of plays
 //! alike, [`score`] compares them and says how large the model's error is.
 
 mod as_played;
@@ -64,7 +64,7 @@ pub const GUESTS: [Guest; 6] = [
     guest("7.3", 4, Shape::Flat),
 ];
 
-/// The guest in which all of them were played once the model and its error were done.
+/// Those in which the loads of `fidelity/eight` were, of twice the tasks.
 pub const EIGHT: [Guest; 1] = [guest("6.18", 8, Shape::Flat)];
 
 /// Those in which the loads of `fidelity/topologies` were.
@@ -167,13 +167,13 @@ pub fn cells(text: &str, halves: &BTreeMap<String, bool>) -> Result<Vec<Cell>, S
     all.into_iter().map(|it| cell(it.clone()).ok_or(format!("no such cell: {}", it.0))).collect()
 }
 
-/// The guests in which anything was played, of both suites.
+/// The guests in which anything was played, of all suites.
 ///
 /// # Errors
 /// A file that cannot be read or is invalid.
 pub fn compared(fidelity: &Path) -> Result<BTreeSet<Guest>, Box<dyn std::error::Error>> {
     let mut compared = BTreeSet::new();
-    for suite in ["smp", "topologies"].map(|name| fidelity.join(name)) {
+    for suite in ["smp", "eight", "topologies"].map(|name| fidelity.join(name)) {
         let all = cells(&std::fs::read_to_string(suite.join("measured.toml"))?, &loads(&suite)?)?;
         compared.extend(all.into_iter().map(|cell| cell.guest));
     }
