@@ -20,7 +20,7 @@ pub struct InputOptions {
     /// (/system.slice/*). May be repeated. Default: what `goodness record` was told to record, else all user tasks.
     #[arg(long, value_name = "NAME|PID|CGROUP")]
     pub judge: Vec<String>,
-    /// Attributes of tasks when a foreign trace was recorded, as in --arm: worker*.affinity=0-1, x.class=batch. May
+    /// Attributes of tasks that the trace does not state, as in --arm: worker*.affinity=0-1, x.class=batch. May
     /// be repeated.
     #[arg(long, value_name = "FACT…")]
     pub fact: Vec<String>,

@@ -39,7 +39,7 @@ pub struct Conduct {
     /// Skip the sensitivity analysis, which takes most of the run time.
     #[arg(long)]
     quick: bool,
-    /// Measure what depends on this machine's clock, too, and differs from run to run: overheads of panasyuk-2009.
+    /// Also measure what depends on this machine's clock and differs from run to run (overheads of panasyuk-2009).
     #[arg(long)]
     timing: bool,
     /// Write the rows as JSON (schema goodness.study/1; an array for `all`); without FILE, or with `-`, to standard

@@ -61,7 +61,7 @@ pub struct Why {
     /// Number of latencies to show one by one.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(..=10_000))]
     worst: u32,
-    /// Do not simulate the run without its main causes, which checks the blame.
+    /// Skip the check: do not simulate the run again without each main cause.
     #[arg(long)]
     no_check: bool,
     /// Simulate the run with 5, 10 and 25 % less CPU time of each kind of tasks, shorter holds of each lock and faster

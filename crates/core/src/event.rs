@@ -29,6 +29,8 @@ pub enum Off {
     Sleeping,
     /// Uninterruptible sleep.
     Uninterruptible,
+    /// Likewise, of a writer while too much memory is dirty.
+    DirtyMemory,
     /// Ended.
     Exited,
 }
@@ -47,7 +49,7 @@ impl Off {
             Off::Preempted => "preempted",
             Off::Yielded => "yielded",
             Off::Sleeping => "slept",
-            Off::Uninterruptible => "waited (D)",
+            Off::Uninterruptible | Off::DirtyMemory => "waited (D)",
             Off::Exited => "ended",
         }
     }

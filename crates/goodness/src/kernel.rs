@@ -19,7 +19,7 @@ pub(crate) fn policy_of(recording: &Recording, warnings: &mut Vec<String>) -> Re
     if let Some(model) = model_of_another(version, class) {
         let (major, minor, _) = version;
         warnings.push(format!(
-            "Linux {major}.{minor} recorded this, and no model was held against that kernel; the nearest is of {model}"
+            "Linux {major}.{minor}, which recorded this, has no model of its own; that of Linux {model} is used"
         ));
     }
     let mut text = class.to_string();

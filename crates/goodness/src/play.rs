@@ -188,7 +188,7 @@ pub fn text(input: &str, seed: u64, played: &Played, work: &Work, width: u16) ->
     played.tasks.iter().for_each(&mut row);
     table::align_right(&mut table, 1..10);
     let mut out = format!("{input} played for {} ({class}), seed {seed}\n{table}\n", Span(played.measured_ns));
-    out += "share: of the time of all CPUs. p50, p99, worst: how late it ran once it could (wake-up latency).";
+    out += "share: of all CPUs' time. p50, p99, worst: wake-up latency.";
     if !played.groups.is_empty() {
         let mut table = table::new(width);
         table.set_header(limits::HEAD);
@@ -227,7 +227,7 @@ fn remarks(played: &Played, work: &Work) -> Vec<String> {
     if !played.outside.is_empty() {
         let took = played.outside.iter().map(|it| it.cpu_time_ns).sum();
         let count = played.outside.len();
-        all.push(format!("{count} who are outside in the file took {} of CPU time here", figure::time(Some(took))));
+        all.push(format!("{count} outside clients of the file used {} of CPU time here", figure::time(Some(took))));
     }
     all.extend(played.remarks.iter().cloned());
     if let Some(signal) = played.interrupted_by {

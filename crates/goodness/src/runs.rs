@@ -171,7 +171,7 @@ impl Runs {
         let others = METRICS.iter().filter(|it| it.better != Better::Neither && is_measured(it.name)).map(|it| it.name);
         let others: Vec<&str> = others.collect();
         let remedy = match others.is_empty() {
-            true => "nothing was measured that has a better direction".to_string(),
+            true => "no metric that can rank was measured".to_string(),
             false => format!("rank by what was: {}", others.join(", ")),
         };
         let observed = self.arms.iter().map(|arm| arm.first.measured.get(metric).samples).max().unwrap_or(0);
@@ -206,8 +206,8 @@ pub fn check_rank(name: &str) -> Result<(), Refusal> {
     if METRICS[place_of(name)].better != Better::Neither {
         return Ok(());
     }
-    let what = format!("of {name} neither more nor less is better, so it ranks nothing");
-    Err(Refusal::usage(what).remedy("rank by a metric that has a better direction").see(See::Metrics))
+    let what = format!("{name} ranks nothing: neither more nor less of it is better");
+    Err(Refusal::usage(what).remedy("rank by a metric of which more, or less, is better").see(See::Metrics))
 }
 
 /// Says that elevators cost nothing on `machine`, if that is what the arms may differ in.

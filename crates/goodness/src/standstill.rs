@@ -40,7 +40,7 @@ pub(crate) fn refuse_deadlock(
     }
     let waiting = who_waits(source, tasks, outcome);
     let what = format!("deadlock at {}: no task can continue: {waiting}", outcome.end);
-    let remedy = "let a task that still runs wake them or release the lock";
+    let remedy = "add the wake-up or the release of the lock that they wait for";
     Err(Refusal::usage(what).at(source.name()).remedy(remedy).again(again()))
 }
 

@@ -47,7 +47,7 @@ fn job(text: &str) -> Result<Job, Refusal> {
     };
     let burst = time(burst).map_err(refused)?;
     if burst == Span::ZERO {
-        return Err(refused("a job computes".into()));
+        return Err(refused("a job must compute for more than 0".into()));
     }
     let number: i64 = priority.parse().map_err(|_| refused(format!("\"{priority}\" is no priority")))?;
     Nice::new(number).ok_or_else(|| refused(format!("priority {number} is outside -20 ..= 19")))?;
@@ -220,7 +220,7 @@ mod tests {
     fn what_is_no_job_is_refused_with_the_right_form() {
         for (text, part) in [
             ("A:0", "3 or 4 parts"),
-            ("A:0:0", "a job computes"),
+            ("A:0:0", "a job must compute for more than 0"),
             ("A:0:8h8", "is not a unit"),
             ("A:0:8:99", "outside -20"),
             ("A:0:8 A:1:2", "two jobs are called"),

@@ -298,10 +298,28 @@ fn a_queue_of_a_disk(rng: &mut Rng) -> Planted {
     }
 }
 
+fn dirty_memory(rng: &mut Rng) -> Planted {
+    let size = 1 + rng.below(4);
+    let file = |name: &str| format!("[[file]]\nname = \"{name}\"\nvolume = \"sda\"\nsize = \"1GiB\"\n");
+    let write = |file: &str, size: &str| format!("{{ write = \"{file}\", size = \"{size}\", at = \"random\" }}");
+    let (steps, dump) = (write("table", "4KiB"), write("log", &format!("{size}MiB")));
+    let victim = task("victim", "", &format!("{{ sleep = \"5ms\" }}, {{ begin = true }}, {steps}, {{ served = true }}"));
+    let disk = "cache = \"64MiB\"\n[[disk]]\nname = \"sda\"\ndevice = \"cheetah-9lp\"\n";
+    Planted {
+        policy: "eevdf",
+        head: one_cpu(1000) + disk + &file("table") + &file("log"),
+        with: task("dump", "count = 2", &dump) + &victim,
+        without: victim,
+        cause: "dirty_memory",
+        culprit: "victim",
+        rules: &[],
+    }
+}
+
 /// A kind of cause, and what plants it. New ones come last: the place is the stream of random numbers.
 type Kind = (&'static str, fn(&mut Rng) -> Planted);
 
-const KINDS: [Kind; 24] = [
+const KINDS: [Kind; 25] = [
     ("a hog ahead", a_hog_ahead),
     ("a hog ahead, cfs", a_hog_ahead_under_cfs),
     ("a higher class", a_higher_class),
@@ -326,6 +344,7 @@ const KINDS: [Kind; 24] = [
     ("a slow device", a_slow_device),
     ("the queue of a disk", a_queue_of_a_disk),
     ("a reader of a lock", a_reader_of_a_lock),
+    ("dirty memory", dirty_memory),
 ];
 
 /// A task that is there in every experiment and delays nobody much.
@@ -445,7 +464,7 @@ fn the_counterfactual_confirms_the_cause_and_rejects_a_bystander() {
 }
 
 /// Kinds of causes that the counterfactual takes away.
-const CHECKED: [&str; 9] = [
+const CHECKED: [&str; 10] = [
     "a hog ahead",
     "a higher class",
     "a higher real-time priority",
@@ -455,4 +474,5 @@ const CHECKED: [&str; 9] = [
     "who delays the waker",
     "a reservation",
     "the queue of a disk",
+    "dirty memory",
 ];

@@ -179,7 +179,7 @@ impl<T: Default> Tracker<T> {
                 self.waiting.queue(track.set);
                 State::Queued
             }
-            Off::Sleeping | Off::Uninterruptible => State::Blocked,
+            Off::Sleeping | Off::Uninterruptible | Off::DirtyMemory => State::Blocked,
             Off::Exited => State::Exited,
         };
         Some(Ended { began, task: track })

@@ -50,7 +50,7 @@ fn finding(name: &str, needed_for: &'static str, found: Result<String, String>) 
 fn root() -> Result<String, String> {
     match fs::metadata("/proc/self").map(|it| std::os::unix::fs::MetadataExt::uid(&it)) {
         Ok(0) => Ok("this process runs as root".into()),
-        _ => Err("not root: simulating, comparing and reporting work; for the rest, sudo".into()),
+        _ => Err("not root: simulation, comparison and reports work; the rest needs sudo".into()),
     }
 }
 

@@ -356,7 +356,7 @@ impl Recovery<'_> {
         self.recoveries[who.index()].activity = match off {
             Off::Preempted | Off::Yielded => Activity::Runnable,
             Off::Exited => Activity::Gone,
-            Off::Sleeping | Off::Uninterruptible => Activity::Blocked(at, off),
+            Off::Sleeping | Off::Uninterruptible | Off::DirtyMemory => Activity::Blocked(at, off),
         };
         self.mark(who, at);
         if off == Off::Yielded {

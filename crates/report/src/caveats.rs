@@ -28,7 +28,7 @@ impl Report {
         let verdicts = self.policies.iter().filter_map(|it| it.metric(metric)?.vs_reference);
         let is_one = self.input.kind == InputKind::Trace && self.sampling == Sampling::Replays;
         (is_one && verdicts.into_iter().any(|it| is_open(it.verdict))).then(|| {
-            "Intervals contain what recordings of one load differ; compare several recordings for narrower ones.".into()
+            "Intervals include the spread between recordings of one load; compare several to narrow them.".into()
         })
     }
 }

@@ -105,7 +105,7 @@ fn flags(slice: &Slice) -> u64 {
         Some(Off::Preempted) => 1,
         Some(Off::Yielded) => 2,
         Some(Off::Sleeping) => 3,
-        Some(Off::Uninterruptible) => 4,
+        Some(Off::Uninterruptible | Off::DirtyMemory) => 4,
         Some(Off::Exited) => 5,
     };
     off | u64::from(slice.woken.is_some()) << 3

@@ -322,7 +322,7 @@ fn state_after(slice: &Slice) -> u64 {
     match slice.off {
         None | Some(Off::Preempted | Off::Yielded) => 0,
         Some(Off::Sleeping) => 1,
-        Some(Off::Uninterruptible) => 2,
+        Some(Off::Uninterruptible | Off::DirtyMemory) => 2,
         Some(Off::Exited) => 16,
     }
 }

@@ -33,7 +33,7 @@ impl Rule {
 
 /// The rule as the end of a sentence about the task ahead.
 fn words(reason: Reason, waiting: Option<&str>) -> String {
-    let who = waiting.unwrap_or("who waits");
+    let who = waiting.unwrap_or("the waiting task");
     let than = waiting.map(|it| format!(" than {it}")).unwrap_or_default();
     let thans = waiting.map(|it| format!(" than {it}'s")).unwrap_or_default();
     let theirs = waiting.map(|it| format!("{it}'s ")).unwrap_or_default();
@@ -41,7 +41,7 @@ fn words(reason: Reason, waiting: Option<&str>) -> String {
         Reason::Class { ahead, waiting } => format!("class {} is served before {}", class(ahead), class(waiting)),
         Reason::Priority { ahead, waiting } => format!("its priority {ahead} is above {theirs}{waiting}"),
         Reason::Level { ahead, waiting } => format!("its level {ahead} is served before {theirs}level {waiting}"),
-        Reason::Aged => format!("it had waited long enough to overtake {}", waiting.unwrap_or("who waits")),
+        Reason::Aged => format!("it had waited long enough to overtake {}", waiting.unwrap_or("the waiting task")),
         Reason::ShorterBurst { ahead, waiting } => {
             format!("it needs {}, less than {theirs}{}", span(ahead), span(waiting))
         }
@@ -119,7 +119,7 @@ pub(crate) fn in_general(name: &str) -> &'static str {
         "favoured" => "favoured for one pick",
         "round_used_up" => "the waiting task had used up its round",
         "throttled" => "out of quota",
-        "awaits_tick" => "a tick that was not due",
+        "awaits_tick" => "preemption only at the next tick",
         "first" => "first come, first served",
         other => of_elevator::in_general(other).unwrap_or("a rule that this version does not know"),
     }
@@ -146,7 +146,7 @@ mod tests {
             (
                 Reason::NotEligible { lag: by },
                 "b had 1.20 ms more than its share",
-                "who waits had 1.20 ms more than its share",
+                "the waiting task had 1.20 ms more than its share",
             ),
             (
                 Reason::Priority { ahead: 3, waiting: -1 },

@@ -171,7 +171,7 @@ impl Page<'_> {
                 let is_measured = |policy: &PolicyReport| policy.metric("iops").is_some_and(|it| it.value.is_some());
                 let why = match self.report.policies.iter().any(is_measured) {
                     true => "The notes say how far each elevator's submissions were from their recorded times.",
-                    false => "Not measured: trust no difference before `goodness verify` did.",
+                    false => "Not measured: run `goodness verify` before trusting a difference.",
                 };
                 format!("{title}\n{}", self.wrap(why, ""))
             }

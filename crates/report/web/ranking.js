@@ -195,14 +195,14 @@ function drawFidelity(report) {
     box.append(el("p", { class: recorded ? "notice" : "about" }, block
       ? "The notes say how far each elevator's submissions were from their recorded times."
       : recorded
-      ? "Not measured: trust no difference before `goodness verify` has been run on this recording."
+      ? "Not measured: run `goodness verify` on this recording before trusting a difference."
       : "The input is not a recording, so there is nothing to be faithful to."));
     return;
   }
   const { policy, metrics } = report.fidelity;
   box.append(el("p", { class: "about" },
-    `The recording was replayed under ${policy}, which stands in for the kernel that made it, ` +
-    `and compared with itself. A difference between ${rowWords(report)[1]} smaller than this error is inconclusive.`));
+    `The recording is compared with its replay under ${policy}, which stands in for the recording kernel. ` +
+    `A difference between ${rowWords(report)[1]} smaller than this error is inconclusive.`));
   const rows = Object.entries(metrics).map(([name, m]) => {
     const missed = measured(m.error) && measured(m.tolerance) && m.error > m.tolerance;
     const promise = measured(m.tolerance) ? `≤ ${showShare(m.tolerance)}${missed ? ", missed" : ""}` : "";

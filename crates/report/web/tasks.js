@@ -84,7 +84,7 @@ class Tasks {
     const shown = all.slice(0, TASK_ROWS);
     const inFold = new Set(lines.filter(open).flatMap((line) => line.members));
     this.caption.textContent = `Tasks under ${this.labels[index]}, first run. ` +
-      "Tasks that are alike are one line: times and counts are sums, latencies those of the latest.";
+      "Similar tasks share a line: times and counts are sums, latencies are maxima.";
     this.body.replaceChildren(...shown.map((t) => this.row(t, inFold.has(t))));
     const cut = all.length > shown.length ? `, the first ${shown.length} lines shown` : "";
     byId("task-count").textContent = `${tasks.length} of ${total} tasks${cut}`;

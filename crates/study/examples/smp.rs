@@ -12,47 +12,16 @@
 
 use goodness_core::Seed;
 use goodness_study::smp::figures::{Figures, of_trace};
-use goodness_study::smp::{self, Cell, EIGHT, GUESTS, Guest, TOPOLOGIES, score};
+use goodness_study::smp::guest::Guest;
+use goodness_study::smp::suite::{self, Cell, Suite};
+use goodness_study::smp::{self, score};
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Simulated starts of each cell.
 const STARTS: u32 = 40;
 /// Worst cells shown of each figure.
 const WORST: usize = 5;
-
-/// Loads that were played in guests.
-struct Suite {
-    folder: PathBuf,
-    guests: &'static [Guest],
-}
-
-impl Suite {
-    fn of(name: &str) -> Option<Suite> {
-        let guests = match name {
-            "smp" => &GUESTS[..],
-            "eight" => &EIGHT[..],
-            "topologies" => &TOPOLOGIES[..],
-            _ => return None,
-        };
-        Some(Suite { folder: Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fidelity").join(name), guests })
-    }
-
-    /// The file with their figures.
-    fn file(&self) -> PathBuf {
-        self.folder.join("measured.toml")
-    }
-
-    /// The played cells.
-    fn cells(&self) -> Result<Vec<Cell>, Box<dyn Error>> {
-        Ok(smp::cells(&std::fs::read_to_string(self.file())?, &smp::loads(&self.folder)?)?)
-    }
-
-    /// The played cells of one half.
-    fn half(&self, is_unseen: bool) -> Result<Vec<Cell>, Box<dyn Error>> {
-        Ok(self.cells()?.into_iter().filter(|cell| cell.is_unseen == is_unseen).collect())
-    }
-}
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -77,12 +46,12 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// The error that runs carry: that of the seen half of two and four equal CPUs.
 fn stated() -> Result<Vec<score::ModelError>, Box<dyn Error>> {
     let suite = Suite::of("smp").expect("a suite");
-    Ok(score::errors(&smp::cases(&suite.folder, &suite.half(false)?, None)?))
+    Ok(score::errors(&smp::cases(&suite, &suite.half(false)?, None)?))
 }
 
 fn compare(suite: &Suite, is_unseen: bool) -> Result<(), Box<dyn Error>> {
     let stated = stated()?;
-    let cases = smp::cases(&suite.folder, &suite.half(is_unseen)?, None)?;
+    let cases = smp::cases(suite, &suite.half(is_unseen)?, None)?;
     println!("{} half\n{}", if is_unseen { "unseen" } else { "seen" }, score::table(&cases, WORST));
     let (inside, all) = score::coverage(&cases, &stated);
     println!("{inside} of {all} values inside the stated error\n");
@@ -91,7 +60,7 @@ fn compare(suite: &Suite, is_unseen: bool) -> Result<(), Box<dyn Error>> {
 
 fn starts(suite: &Suite) -> Result<(), Box<dyn Error>> {
     for cell in suite.half(false)?.iter().chain(&suite.half(true)?).filter(|cell| smp::has_starts(cell)) {
-        let [(played, of), (simulated, runs)] = smp::starts(&suite.folder, cell, cell.guest.policy(), STARTS)?;
+        let [(played, of), (simulated, runs)] = smp::starts(suite, cell, cell.guest.policy(), STARTS)?;
         println!("{} {}: kernel {played} of {of}, simulated {simulated} of {runs}", cell.load, cell.guest.name());
     }
     Ok(())
@@ -99,39 +68,38 @@ fn starts(suite: &Suite) -> Result<(), Box<dyn Error>> {
 
 fn errors(suite: &Suite) -> Result<(), Box<dyn Error>> {
     let stated = stated()?;
-    let compared = smp::compared(&suite.folder.join(".."))?;
+    let compared = smp::compared()?;
     Ok(std::fs::write(suite.folder.join("../smp.toml"), score::file(&stated, &compared))?)
 }
 
 fn measure(suite: &Suite) -> Result<(), Box<dyn Error>> {
-    let (Suite { folder, guests }, file) = (suite, suite.file());
-    let former = smp::cells(&std::fs::read_to_string(&file).unwrap_or_default(), &smp::loads(folder)?)?;
+    let former = if suite.file().exists() { suite.cells()? } else { Vec::new() };
     let mut cells = Vec::new();
-    for (load, is_unseen) in smp::loads(folder)? {
-        for &guest in *guests {
+    for (load, is_unseen) in suite.loads()? {
+        for &guest in suite.guests {
             // Figures of guests without traces stay.
-            if !traces(folder, guest).exists() {
+            if !traces(suite, guest).exists() {
                 cells.extend(former.iter().find(|it| it.load == load && it.guest == guest).cloned());
                 continue;
             }
             let plays: Result<Vec<Figures>, _> =
-                (1..=guest.plays(&load)).map(|seed| play(folder, &load, guest, seed)).collect();
+                (1..=guest.plays(&load)).map(|seed| play(suite, &load, guest, seed)).collect();
             cells.push(Cell { load: load.clone(), guest, is_unseen, plays: smp::by_figure(&plays?) });
         }
     }
-    Ok(std::fs::write(file, smp::file(&cells))?)
+    Ok(std::fs::write(suite.file(), suite::file(&cells))?)
 }
 
 /// The folder of a guest's traces.
-fn traces(suite: &Path, guest: Guest) -> PathBuf {
-    let name = suite.file_name().unwrap_or_default();
-    suite.join("../../target").join(name).join(guest.name())
+fn traces(suite: &Suite, guest: Guest) -> PathBuf {
+    let name = suite.folder.file_name().unwrap_or_default();
+    suite.folder.join("../../target").join(name).join(guest.name())
 }
 
 /// The figures of one play.
-fn play(suite: &Path, load: &str, guest: Guest, seed: u64) -> Result<Figures, Box<dyn Error>> {
+fn play(suite: &Suite, load: &str, guest: Guest, seed: u64) -> Result<Figures, Box<dyn Error>> {
     let file = traces(suite, guest).join(format!("{load}.{seed}"));
     let recording = goodness_trace::load(&file).map_err(|why| format!("{}: {why}", file.display()))?;
-    let work = smp::open(suite, load)?.source.build(Seed(seed), 0);
-    of_trace(&recording, &work, &smp::machine(suite, guest)?).map_err(|why| format!("{}: {why}", file.display()).into())
+    let work = suite.open(load)?.source.build(Seed(seed), 0);
+    of_trace(&recording, &work, &suite.machine(guest)?).map_err(|why| format!("{}: {why}", file.display()).into())
 }

@@ -97,7 +97,7 @@ impl<'a, W: Write> FtraceWriter<'a, W> {
             Off::Preempted => "R+",
             Off::Yielded => "R",
             Off::Sleeping => "S",
-            Off::Uninterruptible => "D",
+            Off::Uninterruptible | Off::DirtyMemory => "D",
             Off::Exited => "X",
         };
         if let Some(slot) = self.running.get_mut(cpu.index()) {

@@ -17,7 +17,7 @@ fn examples() -> Vec<PathBuf> {
 /// specs/cpu-schedulers.md 12: the watchdog of sched_ext allows a wait of 30 s; 1501 other tasks with slices of 20 ms
 /// take longer.
 #[test]
-fn a_policy_that_the_kernel_would_have_thrown_out_is_named_with_the_task_and_the_time() {
+fn a_policy_that_the_kernel_would_have_unloaded_is_named_with_the_task_and_the_time() {
     let here = folder();
     let work = "duration = \"31s\"\nmachine = \"ideal\"\n[[task]]\nname = \"hog\"\ncount = 1502\nprogram = [ { compute \
         = \"forever\" } ]\n";
@@ -27,10 +27,10 @@ fn a_policy_that_the_kernel_would_have_thrown_out_is_named_with_the_task_and_the
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
         text(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    let thrown_out = "would have thrown this policy out at 30s (run 1): task \"hog";
+    let unloaded = "would have unloaded this policy at 30s (run 1): task \"hog";
     let ext = said("scx-simple:fifo=on");
-    assert!(ext.contains("warning: scx-simple:fifo=on: the kernel") && ext.contains(thrown_out), "{ext}");
-    assert!(!said("rr:timeslice=20ms").contains("thrown"));
+    assert!(ext.contains("warning: scx-simple:fifo=on: sched_ext's watchdog") && ext.contains(unloaded), "{ext}");
+    assert!(!said("rr:timeslice=20ms").contains("watchdog"));
 }
 
 /// The report of an example under two different policies, without wall-clock times.

@@ -61,7 +61,7 @@ impl Told<'_> {
             let (p50, p99) = (figure::time(Some(p50.0)), figure::time(Some(p99.0)));
             let _ = writeln!(
                 out,
-                "decisions took {p50} in the middle, which the simulation charges, and {p99} at most in 99 % of cases"
+                "decision latency: median {p50}, which the simulation charges; p99 {p99}"
             );
         }
         out

@@ -170,7 +170,7 @@ pub(super) fn left(off: Off) -> &'static str {
     match off {
         Off::Preempted => "is preempted",
         Off::Yielded => "yields",
-        Off::Sleeping | Off::Uninterruptible => "sleeps",
+        Off::Sleeping | Off::Uninterruptible | Off::DirtyMemory => "sleeps",
         Off::Exited => "ends",
     }
 }

@@ -33,6 +33,8 @@ pub(super) enum Blamed {
     Asleep(u32),
     /// Likewise, uninterruptibly.
     Device(u32),
+    /// Tasks of this kind slept while too much memory was dirty.
+    DirtyMemory(u32),
     /// A limit on the I/O of the group of tasks of this kind.
     IoLimit(u32),
     /// The queue of a disk, filled mostly by tasks of this kind.
@@ -55,6 +57,7 @@ impl Blamed {
             Cause::Host(kind) => Blamed::Scheduler(kind),
             Cause::Asleep => Blamed::Asleep(own),
             Cause::Device => Blamed::Device(own),
+            Cause::DirtyMemory => Blamed::DirtyMemory(own),
             Cause::IoLimit => Blamed::IoLimit(own),
             Cause::DiskQueue(first) => match kept_by(first, segment.rule) {
                 Some(task) => Blamed::DiskQueue(names.kind(task)),
@@ -76,6 +79,7 @@ impl Blamed {
             Blamed::Scheduler(_) => "scheduler",
             Blamed::Asleep(_) => "asleep",
             Blamed::Device(_) => "device",
+            Blamed::DirtyMemory(_) => "dirty_memory",
             Blamed::IoLimit(_) => "io_limit",
             Blamed::DiskQueue(_) => "disk_queue",
             Blamed::NotTold => "not_told",
@@ -92,6 +96,7 @@ impl Blamed {
             | Blamed::Throttled(kind)
             | Blamed::Asleep(kind)
             | Blamed::Device(kind)
+            | Blamed::DirtyMemory(kind)
             | Blamed::IoLimit(kind)
             | Blamed::DiskQueue(kind) => Some(kind),
             Blamed::CpuStarts | Blamed::Scheduler(_) | Blamed::NotTold => None,

@@ -18,7 +18,7 @@ const PARTLY: f64 = 0.5;
 const HALF: (u32, f64) = (50, 0.5);
 
 /// Causes that faster disks take away.
-const DISKS: [&str; 2] = ["disk_queue", "device"];
+const DISKS: [&str; 3] = ["disk_queue", "device", "dirty_memory"];
 
 /// Takes away the cause of `part` and says what becomes of the latencies that `found` has.
 pub(super) fn check(run: Explained, found: &Found, part: &Part, told: Told) -> Check {
@@ -48,11 +48,16 @@ pub(super) fn check(run: Explained, found: &Found, part: &Part, told: Told) -> C
                 _ => "fails",
             };
             let then = then.filter(|_| verdict != "holds").map_or_else(String::new, |then| format!("; then {then}"));
+            let percent = |part: f64| format!("{:.0} %", 100.0 * part);
+            let change = if gone < 0.0 { "longer" } else { "shorter" };
+            // Of the same direction, the word stands once.
+            let expects = if gone < 0.0 { " shorter" } else { "" };
+            let (measured, expected) = (percent(gone.abs()), percent(expected));
             Check {
                 without_ns: Some(without),
                 gone: Some(gone),
                 verdict: verdict.into(),
-                because: format!("blamed {:.0} %, gone {:.0} %{then}", 100.0 * expected, 100.0 * gone),
+                because: format!("{measured} {change} ({expected}{expects} expected){then}"),
                 ..not_checked(removal.said(), String::new())
             }
         }

@@ -401,7 +401,7 @@ impl Host {
         let stop = match off {
             Off::Exited => Stop::Exited,
             Off::Sleeping => Stop::Blocked { interruptible: true },
-            Off::Uninterruptible => Stop::Blocked { interruptible: false },
+            Off::Uninterruptible | Off::DirtyMemory => Stop::Blocked { interruptible: false },
             Off::Preempted | Off::Yielded => Stop::Preempted,
         };
         self.charge(task, cpu, event, stop);

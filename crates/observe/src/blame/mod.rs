@@ -102,6 +102,8 @@ pub enum Cause {
     Asleep,
     /// It slept uninterruptibly, and no task woke it: a device.
     Device,
+    /// It slept, because too much memory was dirty, until the device had taken some of it.
+    DirtyMemory,
     /// It slept until an I/O was done, which a limit of its group held.
     IoLimit,
     /// It slept until an I/O was done, which waited until its disk had served these.

@@ -127,6 +127,7 @@ impl Walk<'_> {
         let all = |is| vec![Piece { from, to, is }];
         match entry.what {
             What::Leaves(Off::Uninterruptible) | What::Io(_) => all(Cause::Device),
+            What::Leaves(Off::DirtyMemory) => all(Cause::DirtyMemory),
             What::Leaves(Off::Sleeping) | What::SleepsFor(..) => all(Cause::Asleep),
             What::Leaves(Off::Exited) | What::Idles | What::Spends(..) => all(Cause::NotTold),
             What::Runs => self.on_cpu(cursors, (entry.cpu, task), (from, to)),

@@ -35,7 +35,7 @@ pub fn switch(prev: Option<TaskId>, off: Off, next: Option<TaskId>) -> SchedEven
     let prev_state = match off {
         Off::Preempted | Off::Yielded => PrevState::RUNNABLE,
         Off::Sleeping => PrevState::SLEEPING,
-        Off::Uninterruptible => PrevState::UNINTERRUPTIBLE,
+        Off::Uninterruptible | Off::DirtyMemory => PrevState::UNINTERRUPTIBLE,
         Off::Exited => PrevState::DEAD,
     };
     SchedEvent::Switch { prev, next, prev_prio: 120, next_prio: 120, prev_state }

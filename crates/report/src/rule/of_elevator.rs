@@ -129,7 +129,7 @@ pub(super) fn in_general(name: &str) -> Option<&'static str> {
         "round" => "a round with a request of each process",
         "cpu_turn" => "another CPU's turn at the disk",
         "kind_turn" => "another kind of requests in turn",
-        "tokens_used_up" => "as many of its kind at the disk as may be",
+        "tokens_used_up" => "no token left for its kind",
         "injected" => "requests served while the disk would have idled",
         "idles" => "a disk kept idle for another process",
         "drains" => "a batch before that had to complete",

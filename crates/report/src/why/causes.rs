@@ -18,17 +18,18 @@ const fn look(cause: &'static str, meaning: &'static str, colour: [u8; 3], has_b
 }
 
 /// All causes; the last is that of what is not told.
-const LOOKS: [Look; 13] = [
+const LOOKS: [Look; 14] = [
     look("computing", "computing", [0x2f, 0x8a, 0x57], false),
     look("behind", "behind another task", [0xe6, 0x8a, 0x1c], false),
     look("behind_own", "behind its own kind", [0xf3, 0xcf, 0x5b], false),
     look("idle_cpu_allowed", "while an allowed CPU idled", [0xa8, 0x1f, 0x14], false),
-    look("idle_cpu_forbidden", "the idle CPU is not in its affinity", [0xe0, 0x86, 0xac], true),
+    look("idle_cpu_forbidden", "while a forbidden CPU idled", [0xe0, 0x86, 0xac], true),
     look("throttled", "throttled", [0x7d, 0x4f, 0xc0], true),
-    look("cpu_starts", "until an idle CPU ran it", [0xa9, 0xd2, 0xf5], true),
+    look("cpu_starts", "until an idle CPU started", [0xa9, 0xd2, 0xf5], true),
     look("scheduler", "the scheduler's work", [0x1d, 0x2f, 0x5e], false),
     look("asleep", "asleep until a timer or something outside", [0xdf, 0xe3, 0xe8], false),
     look("device", "waiting for a device", [0x6b, 0x46, 0x1f], true),
+    look("dirty_memory", "waiting while too much memory was dirty", [0x55, 0x57, 0x2a], true),
     look("io_limit", "held by a limit on I/O", [0xc8, 0xb4, 0xa0], true),
     look("disk_queue", "its disk served others first", [0x2b, 0x9c, 0xa6], true),
     look("not_told", "not told by the events", [0xff, 0xff, 0xff], false),

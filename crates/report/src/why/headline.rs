@@ -40,7 +40,7 @@ fn rule_in_words(why: &Why, main: &Part) -> String {
         ("disk_queue" | "device", _) => "the disk served others first".into(),
         _ => return String::new(),
     };
-    format!(" Rule by which {what}: {}.", in_general(&rule.name))
+    format!(" Why {what}: {}.", in_general(&rule.name))
 }
 
 /// The result of a simulation without the main cause, and whether that confirms it.
@@ -190,14 +190,14 @@ mod tests {
             let main = Part { cause: cause.into(), rule: Some(named), ..why.tail.parts[0].clone() };
             rule_in_words(&why, &main)
         };
-        assert_eq!(rule("behind", "first"), " Rule by which eevdf ran a first: first come, first served.");
+        assert_eq!(rule("behind", "first"), " Why eevdf ran a first: first come, first served.");
         assert_eq!(
             rule("disk_queue", "batch"),
-            " Rule by which the disk served others first: a batch of the other direction."
+            " Why the disk served others first: a batch of the other direction."
         );
         assert_eq!(
             rule("disk_queue", "idles"),
-            " Rule by which the disk served none: a disk kept idle for another process."
+            " Why the disk served none: a disk kept idle for another process."
         );
         assert_eq!(["cpu_starts", "throttled"].map(|cause| rule(cause, "first")), ["", ""]);
     }

@@ -104,7 +104,7 @@ fn checks(checks: &[Check]) -> String {
             Cell::of_class(&printable(&it.because), "note"),
         ]
     };
-    let heads = ["changed", "blame", "slowest, before", "after", "blamed", "gone", "because"];
+    let heads = ["changed", "verdict", "mean before", "mean after", "expected", "reduction", "note"];
     let about = "Each main cause was taken away, or halved, and the run simulated again with the same seed. The blame \
                  holds if at least the blamed part of the slowest latencies went away; of a cause that was halved, \
                  half of it.";

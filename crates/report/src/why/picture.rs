@@ -168,6 +168,7 @@ fn short(cause: &str, culprit: Option<&str>) -> String {
         "scheduler" => "scheduler".into(),
         "asleep" => "asleep".into(),
         "device" => "device".into(),
+        "dirty_memory" => "dirty memory".into(),
         "disk_queue" => format!("disk: {who}"),
         _ => "not told".into(),
     }

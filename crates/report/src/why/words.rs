@@ -17,19 +17,20 @@ pub fn part(part: &Part) -> String {
         "behind" => format!("waiting for a CPU behind {who}"),
         "behind_own" => format!("waiting for a CPU behind {who}, whose tasks mostly queued behind each other"),
         "idle_cpu_allowed" => format!("waiting behind {who} while an allowed CPU idled"),
-        "idle_cpu_forbidden" => format!("waiting behind {who}; the idle CPU is not in its affinity"),
+        "idle_cpu_forbidden" => format!("waiting behind {who} while a forbidden CPU idled"),
         "throttled" => format!("throttled, because group {who} was out of quota"),
         "io_limit" => format!("held back, because group {who} was at its I/O limit"),
-        "cpu_starts" => "waiting until an idle CPU ran it".into(),
+        "cpu_starts" => "waiting for an idle CPU to start".into(),
         "scheduler" => format!("in the scheduler's own work: {who}"),
         "asleep" => format!("asleep until a timer or something outside woke {who}"),
         "device" => format!("waiting for a device: {who}"),
+        "dirty_memory" => format!("waiting while too much memory was dirty: {who}"),
         "lock" => format!("asleep for lock {who}"),
         "disk_queue" if part.rule.as_ref().is_some_and(|rule| rule.name == IDLES) => {
             format!("waiting while the disk idled for {who}, or served it first")
         }
         "disk_queue" => format!("waiting while the disk served others first, most of them of {who}"),
-        _ => "in ways that the events do not tell".into(),
+        _ => "for reasons that the events do not show".into(),
     }
 }
 
@@ -71,7 +72,7 @@ pub(super) fn link(joined: &Joined) -> String {
         "behind" | "behind_own" => format!("{task} waited for CPU {} behind {who}", link.cpu),
         "idle_cpu_allowed" => format!("{task} waited for CPU {} behind {who}; an allowed CPU idled", link.cpu),
         "idle_cpu_forbidden" => {
-            format!("{task} waited for CPU {} behind {who}; the idle CPU is not in its affinity", link.cpu)
+            format!("{task} waited for CPU {} behind {who}; a forbidden CPU idled", link.cpu)
         }
         "throttled" => format!("{task} was throttled, group {who} out of quota"),
         "io_limit" => format!("{task}'s I/O was held back, group {who} at its I/O limit"),
@@ -79,6 +80,7 @@ pub(super) fn link(joined: &Joined) -> String {
         "scheduler" => format!("the scheduler worked on CPU {}: {who}", link.cpu),
         "asleep" => format!("{task} slept until a timer or something outside woke it"),
         "device" => format!("{task} waited for its device"),
+        "dirty_memory" => format!("{task} waited while too much memory was dirty"),
         "disk_queue" if link.served_first == Some([0, 0]) => format!("{task} waited while its disk idled for {who}"),
         "disk_queue" => {
             let [requests, writes] = link.served_first.unwrap_or_default();

@@ -271,7 +271,9 @@ impl Host<'_> {
         let storage = self.storage.as_mut().expect("checked");
         if storage.cache.is_throttling(domain) {
             storage.throttled.push_back((task, domain));
-            storage.tasks[task.index()].transfers += 1;
+            let it = &mut storage.tasks[task.index()];
+            it.transfers += 1;
+            it.is_throttled = true;
         }
         self.wait_for_io(cpu, task)
     }
@@ -392,8 +394,10 @@ impl Host<'_> {
             storage.tasks[task.index()].will_wait = true;
             return Then::Next;
         }
-        storage.tasks[task.index()].is_blocked = true;
-        self.block(cpu, task, Off::Uninterruptible)
+        let it = &mut storage.tasks[task.index()];
+        it.is_blocked = true;
+        let off = if it.is_throttled { Off::DirtyMemory } else { Off::Uninterruptible };
+        self.block(cpu, task, off)
     }
 
     /// A task ended; elevators forget it.
@@ -494,6 +498,7 @@ impl Host<'_> {
             let waits = storage.cache.is_throttling(*domain);
             if !waits {
                 woken.push(task.0);
+                storage.tasks[task.index()].is_throttled = false;
             }
             waits
         });

@@ -17,6 +17,8 @@ pub struct TaskIo {
     pub awaits: Option<u32>,
     /// Transfers and flushes it waits for.
     pub transfers: u32,
+    /// True while it waits, as one of these, until less memory is dirty.
+    pub is_throttled: bool,
     /// File to sync. The device is flushed once the transfers are done.
     pub sync: Option<Syncing>,
     /// The step that was put off because the task waits for a slot, or works for its I/O first.

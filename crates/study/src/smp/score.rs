@@ -1,6 +1,7 @@
 //! Compares simulated cells with played ones, within bounds that were set before anything was measured.
 
-use super::{Cell, Guest};
+use super::guest::Guest;
+use super::suite::Cell;
 use crate::changes::score::half_width;
 use goodness::LATENCY_RESOLUTION_NS;
 use std::collections::{BTreeMap, BTreeSet};
@@ -225,7 +226,7 @@ pub fn table(cases: &[Case], worst: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::GUESTS;
+    use super::super::guest::GUESTS;
     use super::*;
 
     fn case(figure: &str, played: f64, simulated: f64) -> Case {
