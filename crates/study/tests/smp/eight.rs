@@ -1,0 +1,1 @@
+//! Twice the tasks on eight CPUs (`fidelity/eight`), played once the model and its error were done.
