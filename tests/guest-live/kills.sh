@@ -5,8 +5,6 @@
 . /check.sh
 draws=$1 seed=$2 ways=$3
 
-is_on() { read -r state < /sys/kernel/sched_ext/state && [ "$state" = enabled ]; }
-is_off() { read -r state < /sys/kernel/sched_ext/state && [ "$state" = disabled ]; }
 # The CPU time of a process in ticks, by the kernel's count.
 cpu_time() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; }
 laps() { cat /tmp/laps 2> /dev/null || echo 0; }
@@ -42,7 +40,7 @@ sees_a_stopped_task() {
 }
 sees_a_policy_that_stays() {
     goodness live rr -- sh /live/load.sh > /tmp/out 2>&1 &
-    comes 50 is_on && ! comes 30 is_off
+    comes 50 state_is enabled && ! comes 30 state_is disabled
 }
 
 # One draw: the policy serves the load, or is about to, is struck, and the kernel takes over.
@@ -52,10 +50,10 @@ struck() {
     goodness live "$policy" -- sh /live/load.sh > /tmp/out 2>&1 &
     daemon=$!
     sleep "$after"
-    is_off && early=$((early + 1))
+    state_is disabled && early=$((early + 1))
     struck_at=$(now)
     strike "$who"
-    comes 30 is_off || { echo "still $(cat /sys/kernel/sched_ext/state) after 3 s"; return 1; }
+    comes 30 state_is disabled || { echo "still $(cat /sys/kernel/sched_ext/state) after 3 s"; return 1; }
     echo "$struck_at $(now)" | awk '{ print $2 - $1 }' >> /tmp/took
     # What was killed while it loaded has no tasks yet.
     [ ! -s /tmp/pids ] || all_move || {
@@ -70,7 +68,7 @@ cleared() {
     [ ! -s /tmp/pids ] || kill -KILL $(cat /tmp/pids) 2> /dev/null
     echo 1 > /sys/devices/system/cpu/cpu1/online
     wait
-    comes 30 is_off
+    comes 30 state_is disabled
 }
 
 check a_stopped_task_is_seen sees_a_stopped_task

@@ -1,5 +1,5 @@
 # Runs in the guest: races whose arms load policies or set what only a kernel of one's own lets one set. One line a
-# check; the exit code is the number that failed.
+# check; exit code 1 if one failed.
 . /check.sh
 slice=/sys/kernel/debug/sched/base_slice_ns
 preempt=/sys/kernel/debug/sched/preempt
@@ -42,4 +42,4 @@ as_found() { [ "$(cat $slice $preempt)" = "$found" ]; }
 check a_killed_race_leaves_no_setting comes 50 as_found
 goodness doctor > /tmp/out 2>&1
 check doctor_finds_nothing_left [ $? -eq 0 ]
-exit $failures
+[ $failures -eq 0 ]

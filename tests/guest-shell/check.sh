@@ -24,3 +24,7 @@ comes() {
         sleep 0.1
     done
 }
+
+# state_is STATE: of sched_ext. By the shell itself: a process that is started to look takes a daemon's CPU for as long
+# as the kernel's slice, and decisions are measured meanwhile.
+state_is() { read -r state < /sys/kernel/sched_ext/state && [ "$state" = "$1" ]; }

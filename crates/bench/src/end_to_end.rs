@@ -4,7 +4,7 @@ use crate::bare_loop::BareLoop;
 use crate::clock::cpu_time;
 use crate::pattern::{BURST, FIRST_WAKES, Pattern};
 use crate::{Size, machine_of};
-use goodness::{Beside, PolicySpec, Run, Trial};
+use goodness::{PolicySpec, Run, Trial};
 use goodness_core::{Seed, Time, Workload};
 use std::time::Duration;
 
@@ -123,17 +123,7 @@ pub fn timed(policy: &PolicySpec, size: Size, work: Workload) -> Result<(Duratio
 /// As [`speed`].
 pub fn run(policy: &PolicySpec, size: Size, work: Workload) -> Result<Run, String> {
     let machine = machine_of(size.cpus)?;
-    let trial = Trial {
-        policy,
-        elevator: None,
-        machine: &machine,
-        work,
-        seed: Seed(1),
-        recorder: None,
-        fifths: None,
-        pulse: None,
-        beside: Beside::default(),
-    };
+    let trial = Trial::of(policy, &machine, work, Seed(1));
     let run = goodness::run(trial).map_err(|fault| fault.to_string())?;
     match run.checked.violations.first() {
         Some(violation) => Err(violation.to_string()),

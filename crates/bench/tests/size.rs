@@ -44,17 +44,7 @@ fn story(seed: u64, policy: &str) -> String {
     let machine = machine_of(4).unwrap();
     let work = pattern::workload(64, 4, Time(5_000_000));
     let policy = PolicySpec::parse(policy).unwrap();
-    let run = goodness::run(Trial {
-        policy: &policy,
-        elevator: None,
-        machine: &machine,
-        work,
-        seed: Seed(seed),
-        recorder: None,
-        fifths: None,
-        pulse: None,
-        beside: goodness::Beside::default(),
-    });
+    let run = goodness::run(Trial::of(&policy, &machine, work, Seed(seed)));
     let run = run.expect("the run is sound");
     format!("{:?} {:?} {:?}", run.measured.values, run.outcome, run.checked.count)
 }

@@ -87,7 +87,7 @@ pub(crate) fn error_of(
     // Of a ratio without a logarithm, 0, every multiple is the same.
     let log_ratio = ratio.map(f64::ln).filter(|log| log.is_finite()).unwrap_or(0.0);
     let scale = error_scale(log_ratio, CHANGE_ERRORS.growth);
-    let errors = kinds(reference, arm).into_iter().filter_map(|kind| {
+    let errors = change_kinds(reference, arm).into_iter().filter_map(|kind| {
         let several = cpus > 1 || kind == "cpus";
         let is_it = |it: &&ChangeError| it.change == kind && it.several_cpus == several && it.figure == metric;
         CHANGE_ERRORS.error.iter().find(is_it).map(|error| error.factor.powf(scale) - 1.0)
@@ -101,8 +101,9 @@ pub(crate) fn is_of_elevators(reference: &Contender, arm: &Contender, metric: &s
     reference.elevator != arm.elevator && RATES.contains(&metric)
 }
 
-/// The kinds of change between two contenders.
-fn kinds(reference: &Contender, arm: &Contender) -> Vec<&'static str> {
+/// The kinds of change between two contenders; each has an error of its own.
+#[must_use]
+pub fn change_kinds(reference: &Contender, arm: &Contender) -> Vec<&'static str> {
     let mut kinds: Vec<&'static str> = arm.edits.iter().map(Edit::kind).collect();
     let (own, other) = (&reference.policy, &arm.policy);
     let kernel = |it: &crate::PolicySpec| it.settings.iter().find(|(name, _)| name == "kernel").cloned();
@@ -151,7 +152,7 @@ mod tests {
     fn every_change_has_the_error_of_its_kinds() {
         let standard = PolicySpec::parse("eevdf:kernel=6.18").unwrap();
         let base = Contender::policy(standard.clone());
-        let of = |text: &str| kinds(&base, &Contender::arm(text, &standard).unwrap());
+        let of = |text: &str| change_kinds(&base, &Contender::arm(text, &standard).unwrap());
         assert_eq!(of("base"), [""; 0]);
         assert_eq!(of("a.nice=3 cpus=2"), ["nice", "cpus"]);
         assert_eq!(of("cfs"), ["kernel"]);

@@ -87,13 +87,12 @@ pub mod why;
 mod work;
 
 pub use again::Again;
-pub use change_error::{CHANGE_ERRORS, ChangeError, ChangeErrors, LATENCY_RESOLUTION_NS, error_scale};
-pub use compared_kernels::{COMPARED_KERNELS, ComparedKernel};
+pub use change_error::{CHANGE_ERRORS, LATENCY_RESOLUTION_NS, change_kinds, error_scale};
 pub use contender::Contender;
 pub use edit::Edit;
 pub use goodness_report::{Report, tables};
 pub use goodness_trace::Excerpt;
-pub use kernel::{own_policy, running_policy, running_release};
+pub use kernel::own_policy;
 pub use model_error::{MODEL_ERRORS, ModelError};
 pub use open::{
     Arrivals, BlockEvents, Ends, OpenOptions, Others, ReplayOptions, files_of, is_recording, machine, open,
@@ -107,8 +106,8 @@ pub use refusal::{Kind, Refusal, See};
 pub use replication::Replication;
 pub use report::{Circumstances, unit_of};
 pub use run::{Named, RunResult};
-pub use runs::{Arm, Runs, check_metric, check_rank};
+pub use runs::{Arm, Runs, check_rank};
 pub use simulation::{Beside, Run, Trial, run};
 pub use spec::{ElevatorSpec, PolicySpec, check_names};
-pub use spread::{Ratios, SPREADS, Spread};
+pub use spread::{Ratios, Spread};
 pub use work::Work;

@@ -34,6 +34,24 @@ pub struct Trial<'a, 'b> {
     pub beside: Beside<'b>,
 }
 
+impl<'a> Trial<'a, '_> {
+    /// A run without an elevator of its own, and with nobody beside it.
+    #[must_use]
+    pub fn of(policy: &'a PolicySpec, machine: &'a Machine, work: Workload, seed: Seed) -> Self {
+        Trial {
+            policy,
+            elevator: None,
+            machine,
+            work,
+            seed,
+            recorder: None,
+            fifths: None,
+            pulse: None,
+            beside: Beside::default(),
+        }
+    }
+}
+
 /// An observer beside metrics and checkers, and a policy and elevators around those that decide.
 #[derive(Default)]
 pub struct Beside<'b> {
@@ -130,17 +148,7 @@ mod tests {
         let policy = PolicySpec::parse(policy).unwrap();
         let tasks = (0..count).map(|_| hog()).collect();
         let work = Workload { tasks, horizon: Some(Time(31_000_000_000)), ..Workload::default() };
-        let trial = Trial {
-            policy: &policy,
-            elevator: None,
-            machine: &machine,
-            work,
-            seed: Seed(1),
-            recorder: None,
-            fifths: None,
-            pulse: None,
-            beside: Beside::default(),
-        };
+        let trial = Trial::of(&policy, &machine, work, Seed(1));
         run(trial).unwrap_or_else(|fault| panic!("{fault}")).checked
     }
 
@@ -172,17 +180,7 @@ mod tests {
         let work = BuiltIn::parse("sleepers:duration=300ms").unwrap();
         for about in goodness_policies::ALL {
             let policy = PolicySpec::parse(about.name).unwrap();
-            let trial = Trial {
-                policy: &policy,
-                elevator: None,
-                machine: &machine,
-                work: work.build(Seed(1), 0),
-                seed: Seed(1),
-                recorder: None,
-                fifths: None,
-                pulse: None,
-                beside: Beside::default(),
-            };
+            let trial = Trial::of(&policy, &machine, work.build(Seed(1), 0), Seed(1));
             let run = run(trial).unwrap_or_else(|fault| panic!("{}: {fault}", about.name));
             assert_eq!(run.checked.violations, [], "{}", about.name);
             assert!(run.outcome.decisions > 10, "{}", about.name);

@@ -10,17 +10,7 @@ fn run(policy: &str, cpus: u32) -> Run {
     machine.costs.effort[0] = Span::from_us(1);
     let work = BuiltIn::parse(&format!("sleepers:tasks={},run=200us,sleep=3ms,duration=500ms", 16 * cpus)).unwrap();
     let policy = PolicySpec::parse(policy).unwrap();
-    let trial = Trial {
-        policy: &policy,
-        elevator: None,
-        machine: &machine,
-        work: work.build(Seed(1), 0),
-        seed: Seed(1),
-        recorder: None,
-        fifths: None,
-        pulse: None,
-        beside: goodness::Beside::default(),
-    };
+    let trial = Trial::of(&policy, &machine, work.build(Seed(1), 0), Seed(1));
     let run = goodness::run(trial).expect("the run is sound");
     assert_eq!(run.checked.violations, []);
     run
@@ -44,17 +34,7 @@ fn a_cpu_never_waits_for_its_own_lock() {
     machine.costs.effort[0] = Span::from_us(2);
     let work = BuiltIn::parse("specweb96:duration=500ms").unwrap();
     let policy = PolicySpec::parse("linux-2.2").unwrap();
-    let trial = Trial {
-        policy: &policy,
-        elevator: None,
-        machine: &machine,
-        work: work.build(Seed(1), 0),
-        seed: Seed(1),
-        recorder: None,
-        fifths: None,
-        pulse: None,
-        beside: goodness::Beside::default(),
-    };
+    let trial = Trial::of(&policy, &machine, work.build(Seed(1), 0), Seed(1));
     assert_eq!(share(&goodness::run(trial).unwrap(), "_lock"), 0.0);
 }
 

@@ -303,7 +303,8 @@ fn dirty_memory(rng: &mut Rng) -> Planted {
     let file = |name: &str| format!("[[file]]\nname = \"{name}\"\nvolume = \"sda\"\nsize = \"1GiB\"\n");
     let write = |file: &str, size: &str| format!("{{ write = \"{file}\", size = \"{size}\", at = \"random\" }}");
     let (steps, dump) = (write("table", "4KiB"), write("log", &format!("{size}MiB")));
-    let victim = task("victim", "", &format!("{{ sleep = \"5ms\" }}, {{ begin = true }}, {steps}, {{ served = true }}"));
+    let victim =
+        task("victim", "", &format!("{{ sleep = \"5ms\" }}, {{ begin = true }}, {steps}, {{ served = true }}"));
     let disk = "cache = \"64MiB\"\n[[disk]]\nname = \"sda\"\ndevice = \"cheetah-9lp\"\n";
     Planted {
         policy: "eevdf",

@@ -14,7 +14,6 @@ use goodness_study::changes::figures::unstretched;
 use goodness_study::changes::{self, Effects, pairs, score, score::Case};
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -80,9 +79,9 @@ fn measure(suite: &Path, bases: &[pairs::Base]) -> Result<(), Box<dyn Error>> {
 
 /// The recording of `pair` in `file`; `judge` names the tasks of the load. Added load is not judged.
 fn changed(file: &Path, pair: &pairs::Pair, judge: &[String]) -> Result<Work, Refusal> {
-    let judge = if pairs::Kind::of(&pair.arm) == pairs::Kind::Load { judge.to_vec() } else { Vec::new() };
+    let judge = if pair.kind == "load" { judge.to_vec() } else { Vec::new() };
     let options = OpenOptions { judge, ..OpenOptions::default() };
-    goodness::open(&file.to_string_lossy(), &options, &|_| ControlFlow::Continue(()))
+    goodness::open(&file.to_string_lossy(), &options, &goodness::unwatched)
 }
 
 /// Every prediction beside what was measured.
@@ -97,20 +96,16 @@ fn cases(suite: &Path, bases: &[pairs::Base]) -> Result<Vec<Case>, Box<dyn Error
     Ok(changes::cases(suite, bases, &measured, None)?)
 }
 
-fn half(cases: &[Case], is_unseen: bool) -> Vec<Case> {
-    cases.iter().filter(|case| case.pair.is_unseen() == is_unseen).cloned().collect()
-}
-
 fn errors(suite: &Path, bases: &[pairs::Base]) -> Result<(), Box<dyn Error>> {
-    let seen = half(&cases(suite, bases)?, false);
+    let seen = score::half(&cases(suite, bases)?, false);
     Ok(std::fs::write(suite.join("../changes.toml"), score::file(&score::score(&seen)))?)
 }
 
 fn scored(suite: &Path, bases: &[pairs::Base], halves: &[bool]) -> Result<(), Box<dyn Error>> {
     let cases = cases(suite, bases)?;
-    let stated = score::score(&half(&cases, false));
+    let stated = score::score(&score::half(&cases, false));
     for is_unseen in halves {
-        let some = half(&cases, *is_unseen);
+        let some = score::half(&cases, *is_unseen);
         some.iter().for_each(|case| println!("{}", score::line(case)));
         println!("\n{} half", if *is_unseen { "unseen" } else { "seen" });
         println!("{}", score::table(&score::score(&some)));

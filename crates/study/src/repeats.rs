@@ -12,7 +12,7 @@ use goodness_observe::{Better, METRICS};
 use goodness_report::model::{Details, Input, MetricSummary, Verdict};
 use goodness_stats::summary::{mean, standard_deviation};
 use std::collections::BTreeMap;
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 use std::path::Path;
 
 /// A load with several recordings, `NAME.1` to `NAME.5`.
@@ -102,7 +102,7 @@ pub fn observe(folder: &Path, load: Load) -> Result<Observed, Refusal> {
         let deployable = work.contenders(&[], &[], Some(Field::Deploy))?;
         let changes = deployable.into_iter().skip(1).filter(|it| it.policy.name == own.policy.name).map(Ok);
         let contenders = std::iter::once(Ok(own.clone())).chain(policies).chain(changes).collect::<Result<_, _>>()?;
-        let runs = Plan { runs: REPLAYS, ..Plan::of(&work, contenders) }.run(&|_| ControlFlow::Continue(()))?;
+        let runs = Plan { runs: REPLAYS, ..Plan::of(&work, contenders) }.run(&goodness::unwatched)?;
         observed.reports.push(report(&runs));
         for other in number + 1..=RECORDINGS {
             observed.pairs.push(as_arms(folder, [(load, number), (load, other)])?);
@@ -125,7 +125,7 @@ fn file_of(folder: &Path, load: Load, number: u32) -> String {
 }
 
 fn open(file: &str) -> Result<Work, Refusal> {
-    goodness::open(file, &OpenOptions::default(), &|_| ControlFlow::Continue(()))
+    goodness::open(file, &OpenOptions::default(), &goodness::unwatched)
 }
 
 fn report(runs: &Runs) -> Report {

@@ -1,9 +1,9 @@
 //! The suite of real changes (`fidelity/changes`): what is promised of predictions, and that wrong ones are found out.
 
+use goodness_study::changes;
 use goodness_study::changes::figures::Figures;
-use goodness_study::changes::pairs::{Base, Kind, bases};
-use goodness_study::changes::score::{self, Case, Scores};
-use goodness_study::changes::{self};
+use goodness_study::changes::pairs::{Base, bases};
+use goodness_study::changes::score::{self, Case, Scores, half};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -29,7 +29,12 @@ fn on_one_cpu(policy: Option<&str>, edit: impl Fn(&mut Base)) -> Vec<Case> {
 }
 
 fn unseen(cases: &[Case]) -> Vec<Case> {
-    cases.iter().filter(|case| case.pair.is_unseen()).cloned().collect()
+    half(cases, true)
+}
+
+/// The error of the seen half.
+fn stated(cases: &[Case]) -> Scores {
+    score::score(&half(cases, false))
 }
 
 /// The part of the cases of `class` inside the intervals of `stated`.
@@ -42,8 +47,7 @@ fn inside(cases: &[Case], stated: &Scores, class: &str) -> f64 {
 fn changes_are_foretold_and_the_stated_error_is_that_of_the_seen_half() {
     let (bases, measured) = pairs();
     let cases = changes::cases(&suite(), &bases, &measured, None).unwrap();
-    let seen: Vec<Case> = cases.iter().filter(|case| !case.pair.is_unseen()).cloned().collect();
-    let stated = score::score(&seen);
+    let stated = stated(&cases);
     assert_eq!(score::file(&stated), read("../changes.toml"), "run the example `changes` with `errors`");
     let unseen = unseen(&cases);
     let (right, of) = score::signs(&unseen, &["share", "context_switches"]);
@@ -61,8 +65,8 @@ fn every_change_was_measured_and_every_kind_has_an_error() {
     let (bases, measured) = pairs();
     let all: Vec<_> = bases.iter().flat_map(Base::pairs).collect();
     assert!(all.len() >= 120 && all.iter().all(|pair| measured.contains_key(&pair.recording())));
-    for kind in Kind::ALL {
-        assert!(goodness::CHANGE_ERRORS.error.iter().any(|error| error.change == kind.name()), "{}", kind.name());
+    for pair in &all {
+        assert!(goodness::CHANGE_ERRORS.error.iter().any(|error| error.change == pair.kind), "{}", pair.kind);
     }
 }
 
@@ -79,7 +83,7 @@ fn only_the_bases_with_a_saturated_task_are_untrusted() {
 #[test]
 fn a_wrong_policy_is_rejected() {
     let own = on_one_cpu(None, |_| ());
-    let stated = score::score(&own.iter().filter(|case| !case.pair.is_unseen()).cloned().collect::<Vec<_>>());
+    let stated = stated(&own);
     let wrong = on_one_cpu(Some("rr"), |base| base.changes.retain(|arm| !arm.contains(':')));
     let (own, wrong) = (unseen(&own), unseen(&wrong));
     let [true_part, wrong_part] = [&own, &wrong].map(|cases| inside(cases, &stated, "share"));
@@ -89,9 +93,12 @@ fn a_wrong_policy_is_rejected() {
 /// Negative control: a scheduler that ignores groups.
 #[test]
 fn a_policy_without_groups_is_rejected() {
-    let only = |base: &mut Base| base.changes.retain(|arm| Kind::of(arm) == Kind::Group);
+    let only = |base: &mut Base| {
+        let changes = std::mem::take(&mut base.changes);
+        base.changes = changes.into_iter().filter(|arm| base.kind(arm) == "group").collect();
+    };
     let own = on_one_cpu(None, only);
-    let stated = score::score(&own.iter().filter(|case| !case.pair.is_unseen()).cloned().collect::<Vec<_>>());
+    let stated = stated(&own);
     let (own, flat) = (unseen(&own), unseen(&on_one_cpu(Some("rr"), only)));
     let [right, wrong] = [&own, &flat].map(|cases| inside(cases, &stated, "share"));
     assert!(right > 0.8 && wrong < 0.2, "inside: {right} with the recorded policy, {wrong} with rr");
@@ -101,7 +108,7 @@ fn a_policy_without_groups_is_rejected() {
 #[test]
 fn a_knob_three_times_wrong_is_rejected() {
     let own = on_one_cpu(None, |_| ());
-    let stated = score::score(&own.iter().filter(|case| !case.pair.is_unseen()).cloned().collect::<Vec<_>>());
+    let stated = stated(&own);
     let thrice = on_one_cpu(None, |base| {
         for arm in &mut base.changes {
             *arm = arm.replace(".nice=5", ".nice=15").replace(".nice=3", ".nice=9").replace(".nice=-5", ".nice=-15");
@@ -110,7 +117,7 @@ fn a_knob_three_times_wrong_is_rejected() {
     let of_nice = |cases: &[Case]| -> Vec<Case> {
         let is_five =
             |case: &&Case| ["=5", "=3", "=-5", "=15", "=9", "=-15"].iter().any(|it| case.pair.arm.ends_with(it));
-        cases.iter().filter(|case| Kind::of(&case.pair.arm) == Kind::Nice).filter(is_five).cloned().collect()
+        cases.iter().filter(|case| case.pair.kind == "nice").filter(is_five).cloned().collect()
     };
     let [right, wrong] = [of_nice(&own), of_nice(&thrice)].map(|cases| inside(&cases, &stated, "share"));
     assert!(right > 0.8 && wrong < 0.4, "inside: {right} as set, {wrong} three times as large");
@@ -121,11 +128,11 @@ fn a_knob_three_times_wrong_is_rejected() {
 #[test]
 fn load_three_times_as_large_as_was_added_is_rejected() {
     let of_load = |cases: Vec<Case>| -> Vec<Case> {
-        let tells = |case: &Case| Kind::of(&case.pair.arm) == Kind::Load && !case.pair.arm.contains("idle");
+        let tells = |case: &Case| case.pair.kind == "load" && !case.pair.arm.contains("idle");
         cases.into_iter().filter(tells).collect()
     };
     let own = of_load(on_one_cpu(None, |_| ()));
-    let stated = score::score(&own.iter().filter(|case| !case.pair.is_unseen()).cloned().collect::<Vec<_>>());
+    let stated = stated(&own);
     let thrice = on_one_cpu(None, |base| {
         base.changes.iter_mut().for_each(|arm| *arm = arm.replace("hogs=2", "hogs=6").replace("hogs=1", "hogs=3"));
     });

@@ -59,10 +59,7 @@ impl Told<'_> {
         }
         if let Some(Decisions { p50, p99 }) = decisions {
             let (p50, p99) = (figure::time(Some(p50.0)), figure::time(Some(p99.0)));
-            let _ = writeln!(
-                out,
-                "decision latency: median {p50}, which the simulation charges; p99 {p99}"
-            );
+            let _ = writeln!(out, "decision latency: median {p50}, which the simulation charges; p99 {p99}");
         }
         out
     }

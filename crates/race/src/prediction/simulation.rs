@@ -15,7 +15,7 @@ use crate::load_error::LoadError;
 use crate::role::Role;
 use crate::subprocess::Launcher;
 use crate::workspace::Workspace;
-use goodness::{Beside, PolicySpec, Replication, Trial};
+use goodness::{PolicySpec, Replication, Trial};
 use goodness_core::{Class, CpuId, CpuSet, Machine, Nice, Seed, Span, Workload, WorkloadSource};
 use goodness_observe::Measured;
 use goodness_sys::process::{self, Conditions};
@@ -137,17 +137,7 @@ impl Source {
 
 fn simulate(machine: &Machine, policy: &str, work: Workload, seed: Seed) -> Result<Measured, String> {
     let policy = PolicySpec::parse(policy)?;
-    let trial = Trial {
-        policy: &policy,
-        elevator: None,
-        machine,
-        work,
-        seed,
-        recorder: None,
-        fifths: None,
-        pulse: None,
-        beside: Beside::default(),
-    };
+    let trial = Trial::of(&policy, machine, work, seed);
     let run = goodness::run(trial).map_err(|fault| format!("the simulation failed: {fault}"))?;
     match run.checked.violations.first() {
         Some(violation) => Err(format!("the simulation violated {}: {}", violation.checker, violation.sentence)),

@@ -191,14 +191,8 @@ mod tests {
             rule_in_words(&why, &main)
         };
         assert_eq!(rule("behind", "first"), " Why eevdf ran a first: first come, first served.");
-        assert_eq!(
-            rule("disk_queue", "batch"),
-            " Why the disk served others first: a batch of the other direction."
-        );
-        assert_eq!(
-            rule("disk_queue", "idles"),
-            " Why the disk served none: a disk kept idle for another process."
-        );
+        assert_eq!(rule("disk_queue", "batch"), " Why the disk served others first: a batch of the other direction.");
+        assert_eq!(rule("disk_queue", "idles"), " Why the disk served none: a disk kept idle for another process.");
         assert_eq!(["cpu_starts", "throttled"].map(|cause| rule(cause, "first")), ["", ""]);
     }
 }

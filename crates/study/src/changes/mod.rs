@@ -14,7 +14,6 @@ use goodness_stats::summary::summarise;
 use pairs::{Base, Pair};
 use score::Case;
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 use std::path::Path;
 
 /// Name of the process that plays a load.
@@ -40,7 +39,7 @@ pub type Effects = BTreeMap<String, Effect>;
 /// A recording that is missing or cannot be read.
 pub fn open(suite: &Path, base: &Base) -> Result<Work, Refusal> {
     let file = suite.join("recordings").join(format!("{}.ftrace.zst", base.name));
-    goodness::open(&file.to_string_lossy(), &OpenOptions::default(), &|_| ControlFlow::Continue(()))
+    goodness::open(&file.to_string_lossy(), &OpenOptions::default(), &goodness::unwatched)
 }
 
 /// Predicts what each change does to `work`, which is the recorded base; `policy` replaces the recording's own, to see
@@ -54,7 +53,7 @@ fn predict_one(work: &Work, arm: &str, policy: Option<&str>) -> Result<Effects, 
     let own = policy.map(goodness::PolicySpec::parse).transpose()?.unwrap_or_else(|| recorded.policy.clone());
     let contenders = vec![Contender::policy(own.clone()), Contender::arm(arm, &own)?];
     let plan = Plan { runs: RUNS, recorded: None, may_end_waiting: true, ..Plan::of(work, contenders) };
-    let runs = plan.run_each(&|_| ControlFlow::Continue(()), |run| Ok(of_run(&run)))?;
+    let runs = plan.run_each(&goodness::unwatched, |run| Ok(of_run(&run)))?;
     Ok(effects(&runs[0], &runs[1]))
 }
 

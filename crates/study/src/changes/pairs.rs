@@ -1,5 +1,6 @@
 //! The pairs of the suite.
 
+use goodness::{Contender, PolicySpec, change_kinds, own_policy};
 use serde::Deserialize;
 
 /// Tick rate of every guest.
@@ -30,101 +31,39 @@ pub struct Pair {
     pub arm: String,
     /// Its place among the changes of the base, from 1.
     pub number: usize,
+    /// The kind of the change, which has an error of its own.
+    pub kind: &'static str,
     /// True if the base or the changed machine has several CPUs.
     pub on_several_cpus: bool,
-}
-
-/// Kinds of changes, which share an error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    /// Nice of tasks.
-    Nice,
-    /// Class of tasks.
-    Class,
-    /// Requested slice of tasks.
-    Slice,
-    /// CPUs of tasks.
-    Affinity,
-    /// Slice of all tasks.
-    BaseSlice,
-    /// Number of CPUs.
-    Cpus,
-    /// Another kernel's scheduler.
-    Kernel,
-    /// Tasks that compute, added beside the load.
-    Load,
-    /// Weight or limit of a task group.
-    Group,
-    /// Tick rate.
-    Hz,
-}
-
-impl Kind {
-    /// Every kind.
-    pub const ALL: [Kind; 10] = [
-        Kind::Nice,
-        Kind::Class,
-        Kind::Slice,
-        Kind::Affinity,
-        Kind::BaseSlice,
-        Kind::Cpus,
-        Kind::Kernel,
-        Kind::Load,
-        Kind::Group,
-        Kind::Hz,
-    ];
-
-    /// Name in tables and files.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Nice => "nice",
-            Kind::Class => "class",
-            Kind::Slice => "slice",
-            Kind::Affinity => "affinity",
-            Kind::BaseSlice => "base_slice",
-            Kind::Cpus => "cpus",
-            Kind::Kernel => "kernel",
-            Kind::Load => "load",
-            Kind::Group => "group",
-            Kind::Hz => "hz",
-        }
-    }
-
-    /// The kind of the change `arm`.
-    ///
-    /// # Panics
-    /// An arm of no kind; the suite's own file is at fault.
-    #[must_use]
-    pub fn of(arm: &str) -> Kind {
-        let has = |part: &str| arm.contains(part);
-        match arm {
-            _ if arm.starts_with("hz=") => Kind::Hz,
-            _ if has("hogs=") => Kind::Load,
-            _ if has(".cpu_") => Kind::Group,
-            _ if has(":kernel=") => Kind::Kernel,
-            _ if has(":base_slice=") => Kind::BaseSlice,
-            _ if has("cpus=") => Kind::Cpus,
-            _ if has(".affinity=") => Kind::Affinity,
-            _ if has(".slice=") => Kind::Slice,
-            _ if has(".class=") => Kind::Class,
-            _ if has(".nice=") => Kind::Nice,
-            _ => panic!("arm \"{arm}\" in pairs.toml is of no kind"),
-        }
-    }
 }
 
 impl Base {
     /// Its pairs.
     #[must_use]
     pub fn pairs(&self) -> Vec<Pair> {
-        let pair = |(at, arm): (usize, &String)| Pair {
-            base: self.name.clone(),
-            arm: arm.clone(),
-            number: at + 1,
-            on_several_cpus: self.cpus > 1 || Kind::of(arm) == Kind::Cpus,
+        let pair = |(at, arm): (usize, &String)| {
+            let kind = self.kind(arm);
+            Pair {
+                base: self.name.clone(),
+                arm: arm.clone(),
+                number: at + 1,
+                kind,
+                on_several_cpus: self.cpus > 1 || kind == "cpus",
+            }
         };
         self.changes.iter().enumerate().map(pair).collect()
+    }
+
+    /// The kind of the change `arm`: of several, that of the first.
+    ///
+    /// # Panics
+    /// An arm that changes nothing or cannot be read; the suite's own file is at fault.
+    #[must_use]
+    pub fn kind(&self, arm: &str) -> &'static str {
+        let own = PolicySpec::parse(own_policy(&self.kernel).expect("a kernel with a policy")).expect("a policy");
+        let changed = Contender::arm(arm, &own).unwrap_or_else(|why| panic!("arm \"{arm}\" in pairs.toml: {why}"));
+        let kinds = change_kinds(&Contender::policy(own), &changed);
+        kinds.first().unwrap_or_else(|| panic!("arm \"{arm}\" in pairs.toml is of no kind"))
     }
 }
 

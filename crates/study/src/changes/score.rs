@@ -1,7 +1,7 @@
 //! Scores of predictions, by kind of change and class of figure.
 
 use super::figures::{Figures, class_of, log_ratio};
-use super::pairs::{Kind, Pair};
+use super::pairs::Pair;
 use super::{Effect, Effects};
 use goodness::error_scale;
 use goodness_stats::distribution::student_critical;
@@ -72,7 +72,7 @@ pub struct Scores {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Score {
     /// Kind of change.
-    pub kind: Kind,
+    pub kind: &'static str,
     /// Class of figure.
     pub class: String,
     /// True for several CPUs.
@@ -91,10 +91,10 @@ pub struct Score {
 }
 
 /// Key of cases that share an error.
-type Key = (Kind, bool, String);
+type Key = (&'static str, bool, String);
 
 fn key(case: &Case) -> Key {
-    (Kind::of(&case.pair.arm), case.pair.on_several_cpus, class_of(&case.figure).to_string())
+    (case.pair.kind, case.pair.on_several_cpus, class_of(&case.figure).to_string())
 }
 
 fn by_key(cases: &[Case]) -> BTreeMap<Key, Vec<&Case>> {
@@ -103,6 +103,12 @@ fn by_key(cases: &[Case]) -> BTreeMap<Key, Vec<&Case>> {
         by.entry(key(case)).or_default().push(case);
     }
     by
+}
+
+/// The cases of one half.
+#[must_use]
+pub fn half(cases: &[Case], is_unseen: bool) -> Vec<Case> {
+    cases.iter().filter(|case| case.pair.is_unseen() == is_unseen).cloned().collect()
 }
 
 /// Scores by kind, number of CPUs and class.
@@ -231,7 +237,7 @@ pub fn file(scores: &Scores) -> String {
         text += &format!(
             "\n[[error]]\nchange = \"{}\"\nseveral_cpus = {}\nfigure = \"{}\"\ncases = {}\nchanges = {}\n\
              wrong_signs = {}\nlog_error = {:.4}\nfactor = {:.3}\n",
-            it.kind.name(),
+            it.kind,
             it.on_several_cpus,
             it.class,
             it.count,
@@ -268,7 +274,7 @@ pub fn table(scores: &Scores) -> String {
     for it in &scores.all {
         text += &format!(
             "{:<11} {:<8} {:<20} {:>5} {:>7} {:>11} {:>6.2} {:>5.2}\n",
-            it.kind.name(),
+            it.kind,
             if it.on_several_cpus { "several" } else { "one" },
             it.class,
             it.count,
@@ -286,7 +292,8 @@ mod tests {
     use super::*;
 
     fn case(arm: &str, figure: &str, predicted: f64, measured: f64) -> Case {
-        let pair = Pair { base: "b".into(), arm: arm.into(), number: 1, on_several_cpus: false };
+        let kind = if arm.starts_with("cpus=") { "cpus" } else { "nice" };
+        let pair = Pair { base: "b".into(), arm: arm.into(), number: 1, kind, on_several_cpus: false };
         Case { pair, figure: figure.into(), predicted: Effect { log_ratio: predicted, sd: 0.0 }, measured }
     }
 
@@ -300,8 +307,8 @@ mod tests {
         ];
         let scores = score(&cases);
         assert_eq!(scores.all.len(), 2);
-        let share = &scores.all[0];
-        assert_eq!((share.kind, share.count, share.changes, share.wrong_signs), (Kind::Nice, 3, 2, 1));
+        let share = &scores.all[1];
+        assert_eq!((share.kind, share.count, share.changes, share.wrong_signs), ("nice", 3, 2, 1));
         assert!((share.error - ((0.2f64.powi(2) + 0.8f64.powi(2) + 0.02f64.powi(2)) / 3.0).sqrt()).abs() < 1e-12);
     }
 

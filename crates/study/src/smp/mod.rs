@@ -46,24 +46,11 @@ pub fn by_figure(runs: &[Figures]) -> BTreeMap<String, Vec<f64>> {
     first.keys().filter_map(|name| Some((name.clone(), all(name)?))).collect()
 }
 
-/// Simulates `source` on the machine of `guest` under `policy`, with the run-up of a play.
+/// Simulates `source` on the machine of `guest` under `policy`, with the run-up of a play, so many times.
 ///
 /// # Errors
 /// A policy that does not exist, a fault of the run.
 pub fn simulate(
-    suite: &Suite,
-    source: &dyn WorkloadSource,
-    guest: Guest,
-    policy: &str,
-) -> Result<BTreeMap<String, Vec<f64>>, Refusal> {
-    simulate_often(suite, source, guest, policy, RUNS)
-}
-
-/// As [`simulate`], with so many runs.
-///
-/// # Errors
-/// As [`simulate`].
-pub fn simulate_often(
     suite: &Suite,
     source: &dyn WorkloadSource,
     guest: Guest,
@@ -107,7 +94,7 @@ fn is_spread(shared_cores: &f64) -> bool {
 /// As [`Suite::open`] and [`simulate`].
 pub fn starts(suite: &Suite, cell: &Cell, policy: &str, runs: u32) -> Result<[(usize, usize); 2], Refusal> {
     let work = suite.open(&cell.load)?;
-    let simulated = simulate_often(suite, &*work.source, cell.guest, policy, runs)?;
+    let simulated = simulate(suite, &*work.source, cell.guest, policy, runs)?;
     let count = |all: &BTreeMap<String, Vec<f64>>| {
         let shared = all.get("shared_cores").map_or(&[][..], Vec::as_slice);
         (shared.iter().filter(|it| is_spread(it)).count(), shared.len())
@@ -124,7 +111,7 @@ pub fn cases(suite: &Suite, cells: &[Cell], policy: Option<&str>) -> Result<Vec<
     let mut cases = Vec::new();
     for cell in cells {
         let work = suite.open(&cell.load)?;
-        let simulated = simulate(suite, &*work.source, cell.guest, policy.unwrap_or(cell.guest.policy()))?;
+        let simulated = simulate(suite, &*work.source, cell.guest, policy.unwrap_or(cell.guest.policy()), RUNS)?;
         cases.extend(score::cases(cell, &simulated));
     }
     Ok(cases)

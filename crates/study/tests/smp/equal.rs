@@ -89,7 +89,8 @@ fn a_simulator_without_balancing_is_rejected() {
     for cell in suite.half(false).unwrap() {
         let work = suite.open(&cell.load).unwrap();
         let load = Unbalanced { load: &*work.source, cpus: cell.guest.cpus };
-        all.extend(score::cases(&cell, &smp::simulate(&suite, &load, cell.guest, cell.guest.policy()).unwrap()));
+        let simulated = smp::simulate(&suite, &load, cell.guest, cell.guest.policy(), smp::RUNS).unwrap();
+        all.extend(score::cases(&cell, &simulated));
     }
     assert_rejected(&all, "no balancing");
 }

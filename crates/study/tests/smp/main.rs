@@ -4,9 +4,9 @@ mod eight;
 mod equal;
 mod topologies;
 
+use goodness_study::smp;
 use goodness_study::smp::score::{self, Case};
 use goodness_study::smp::suite::{self, SUITES, Suite};
-use goodness_study::smp;
 
 fn suite(name: &str) -> Suite {
     Suite::of(name).unwrap()

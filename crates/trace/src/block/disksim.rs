@@ -4,7 +4,7 @@
 //! 0.000000 0 1234 8 1
 //! ```
 
-use super::fields::{Decimal, decimal, exactly, small, whole, words};
+use super::fields::{decimal, exactly, small, whole, words};
 use super::format::{BlockFormat, Reads};
 use super::record::{BlockRecord, Extent};
 use super::source::Carries;
@@ -33,7 +33,7 @@ fn flags(text: &[u8]) -> Option<u64> {
 
 fn recognises(line: &[u8]) -> bool {
     exactly(words(line)).is_some_and(|[at, device, block, blocks, bits]| {
-        decimal(at, 6) != Decimal::No
+        decimal(at, 6) != Err(Repair::UnreadableLine)
             && small(device).is_some()
             && whole(block).is_some()
             && whole(blocks).is_some()
@@ -48,11 +48,7 @@ impl TextFormat for DiskSim {
         }
         let unreadable = || Fault::Left(Repair::UnreadableLine);
         let [at, device, block, blocks, bits] = exactly(words(line)).ok_or_else(unreadable)?;
-        let at = match decimal(at, 6) {
-            Decimal::Units(ns) => ns,
-            Decimal::Impossible => return Err(Fault::Left(Repair::ImpossibleTime)),
-            Decimal::No => return Err(unreadable()),
-        };
+        let at = decimal(at, 6)?;
         let (Some(device), Some(block), Some(blocks), Some(bits)) =
             (small(device), whole(block), whole(blocks), flags(bits))
         else {

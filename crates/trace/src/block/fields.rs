@@ -1,18 +1,10 @@
 //! Parses numbers of the block formats: decimals of any length into whole units, and integers up to 64 bits.
 
-/// A decimal number in whole units.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Decimal {
-    /// Units; fractions are truncated.
-    Units(u64),
-    /// Negative, or beyond 64 bits.
-    Impossible,
-    /// Anything else.
-    No,
-}
+use crate::repairs::Repair;
 
-/// Parses a number such as `12`, `0.551706`, `1.5e-3` into units of `10^-digits`.
-pub(crate) fn decimal(text: &[u8], digits: u32) -> Decimal {
+/// Parses a time such as `12`, `0.551706`, `1.5e-3` into units of `10^-digits`; fractions are truncated. A time that is
+/// negative or beyond 64 bits is impossible, any other text unreadable.
+pub(crate) fn decimal(text: &[u8], digits: u32) -> Result<u64, Repair> {
     let (text, negative) = match text {
         [b'-', rest @ ..] => (rest, true),
         [b'+', rest @ ..] => (rest, false),
@@ -23,13 +15,8 @@ pub(crate) fn decimal(text: &[u8], digits: u32) -> Decimal {
         Some(at) => (&text[..at], exponent(&text[at + 1..])),
         None => (text, Some(0)),
     };
-    let Some(value) = exponent.and_then(|exponent| scaled(mantissa, digits, exponent)) else { return Decimal::No };
-    match value {
-        Some(0) => Decimal::Units(0),
-        Some(_) if negative => Decimal::Impossible,
-        Some(units) => Decimal::Units(units),
-        None => Decimal::Impossible,
-    }
+    let value = exponent.and_then(|exponent| scaled(mantissa, digits, exponent)).ok_or(Repair::UnreadableLine)?;
+    value.filter(|units| *units == 0 || !negative).ok_or(Repair::ImpossibleTime)
 }
 
 /// An exponent of at most two digits: times and addresses need no more.
@@ -105,20 +92,20 @@ mod tests {
 
     #[test]
     fn decimals_become_whole_units_or_say_why_not() {
-        assert_eq!(decimal(b"0.551706", 9), Decimal::Units(551_706_000));
-        assert_eq!(decimal(b"663.00000", 3), Decimal::Units(663_000));
-        assert_eq!(decimal(b"1.0000000000009", 9), Decimal::Units(1_000_000_000));
-        assert_eq!(decimal(b"1.5e-3", 6), Decimal::Units(1_500));
-        assert_eq!(decimal(b"2E+2", 0), Decimal::Units(200));
-        assert_eq!(decimal(b".5", 1), Decimal::Units(5));
-        assert_eq!(decimal(b"7.", 0), Decimal::Units(7));
-        assert_eq!(decimal(b"-0.0", 9), Decimal::Units(0));
-        assert_eq!(decimal(b"-0.1", 9), Decimal::Impossible);
-        assert_eq!(decimal(b"1e99", 9), Decimal::Impossible);
-        assert_eq!(decimal(b"0e99", 9), Decimal::Units(0));
-        assert_eq!(decimal(b"99999999999999999999", 0), Decimal::Impossible);
+        assert_eq!(decimal(b"0.551706", 9), Ok(551_706_000));
+        assert_eq!(decimal(b"663.00000", 3), Ok(663_000));
+        assert_eq!(decimal(b"1.0000000000009", 9), Ok(1_000_000_000));
+        assert_eq!(decimal(b"1.5e-3", 6), Ok(1_500));
+        assert_eq!(decimal(b"2E+2", 0), Ok(200));
+        assert_eq!(decimal(b".5", 1), Ok(5));
+        assert_eq!(decimal(b"7.", 0), Ok(7));
+        assert_eq!(decimal(b"-0.0", 9), Ok(0));
+        assert_eq!(decimal(b"-0.1", 9), Err(Repair::ImpossibleTime));
+        assert_eq!(decimal(b"1e99", 9), Err(Repair::ImpossibleTime));
+        assert_eq!(decimal(b"0e99", 9), Ok(0));
+        assert_eq!(decimal(b"99999999999999999999", 0), Err(Repair::ImpossibleTime));
         for wrong in ["", ".", "x", "1e", "1e999", "1.2.3", "--1", "nan"] {
-            assert_eq!(decimal(wrong.as_bytes(), 9), Decimal::No, "{wrong}");
+            assert_eq!(decimal(wrong.as_bytes(), 9), Err(Repair::UnreadableLine), "{wrong}");
         }
     }
 

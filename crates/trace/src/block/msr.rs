@@ -8,7 +8,7 @@
 //! Times are ticks of 100 ns since the year 1601; the records' times count from the first. A disk's name is
 //! `host.disk`.
 
-use super::fields::{Decimal, decimal, exactly, whole};
+use super::fields::{decimal, exactly, whole};
 use super::format::{BlockFormat, Reads};
 use super::record::{BlockRecord, Extent};
 use super::source::Carries;
@@ -77,11 +77,7 @@ impl TextFormat for Msr {
 
 /// Ticks into ns.
 fn ticks(text: &[u8]) -> Result<u64, Fault> {
-    match decimal(text, 0) {
-        Decimal::Units(ticks) => ticks.checked_mul(TICK).ok_or(Fault::Left(Repair::ImpossibleTime)),
-        Decimal::Impossible => Err(Fault::Left(Repair::ImpossibleTime)),
-        Decimal::No => Err(Fault::Left(Repair::UnreadableLine)),
-    }
+    decimal(text, 0)?.checked_mul(TICK).ok_or(Fault::Left(Repair::ImpossibleTime))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 //!
 //! Blocks are of 512 bytes, as in those traces. A unit is a disk, `asu0` and so on.
 
-use super::fields::{Decimal, decimal, small, whole};
+use super::fields::{decimal, small, whole};
 use super::format::{BlockFormat, Reads};
 use super::record::{BlockRecord, Extent};
 use super::source::Carries;
@@ -53,11 +53,7 @@ impl TextFormat for Spc {
         let unreadable = || Fault::Left(Repair::UnreadableLine);
         let [unit, block, bytes, op, seconds] = fields(line).ok_or_else(unreadable)?;
         let op = operation(op).ok_or_else(unreadable)?;
-        let at = match decimal(seconds, 9) {
-            Decimal::Units(ns) => ns,
-            Decimal::Impossible => return Err(Fault::Left(Repair::ImpossibleTime)),
-            Decimal::No => return Err(unreadable()),
-        };
+        let at = decimal(seconds, 9)?;
         let (Some(unit), Some(block), Some(bytes)) = (small(unit), whole(block), whole(bytes)) else {
             return Err(unreadable());
         };

@@ -18,6 +18,12 @@ pub(crate) enum Fault {
     Refused(String),
 }
 
+impl From<Repair> for Fault {
+    fn from(repair: Repair) -> Fault {
+        Fault::Left(repair)
+    }
+}
+
 /// State used to parse a line.
 pub(crate) struct LineContext<'a> {
     pub about: &'a mut About,

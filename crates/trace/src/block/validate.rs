@@ -9,7 +9,7 @@
 //! than the response before them, and the drive had one request at a time). Whether the drive's cache was hit is
 //! the recorder's guess and is left out.
 
-use super::fields::{Decimal, decimal, exactly, whole, words};
+use super::fields::{decimal, exactly, whole, words};
 use super::format::{BlockFormat, Reads};
 use super::record::{BlockRecord, BlockStage, Extent};
 use super::source::Carries;
@@ -45,15 +45,6 @@ fn recognises(line: &[u8]) -> bool {
     })
 }
 
-/// µs into ns.
-fn micros(text: &[u8]) -> Result<u64, Fault> {
-    match decimal(text, 3) {
-        Decimal::Units(ns) => Ok(ns),
-        Decimal::Impossible => Err(Fault::Left(Repair::ImpossibleTime)),
-        Decimal::No => Err(Fault::Left(Repair::UnreadableLine)),
-    }
-}
-
 impl TextFormat for Validate {
     fn line(&mut self, line: &[u8], cx: &mut LineContext) -> Result<Option<BlockRecord>, Fault> {
         if line.trim_ascii().is_empty() {
@@ -62,7 +53,7 @@ impl TextFormat for Validate {
         let unreadable = || Fault::Left(Repair::UnreadableLine);
         let [op, _, block, blocks, response, gap] = exactly(words(line)).ok_or_else(unreadable)?;
         let op = operation(op).ok_or_else(unreadable)?;
-        let (response, gap) = (micros(response)?, micros(gap)?);
+        let (response, gap) = (decimal(response, 3)?, decimal(gap, 3)?);
         let (Some(block), Some(blocks)) = (whole(block), whole(blocks)) else { return Err(unreadable()) };
         let at = self.now;
         let next = at.checked_add(response).and_then(|end| end.checked_add(gap));

@@ -83,13 +83,16 @@ pub fn assert_consistent(recording: &Recording) {
     }
 }
 
-/// Fails when time goes back.
+/// Fails when time goes back, or a task switches to itself.
 #[derive(Default)]
 pub struct Monotone(pub Time, pub u64);
 
 impl Observer for Monotone {
-    fn observe(&mut self, at: Time, _: &Event) {
-        assert!(at >= self.0);
+    fn observe(&mut self, at: Time, event: &Event) {
+        assert!(at >= self.0, "{at} after {}", self.0);
+        if let Event::Switch { prev, next, .. } = event {
+            assert_ne!(prev, next, "a switch to the same task at {at}");
+        }
         (self.0, self.1) = (at, self.1 + 1);
     }
 }

@@ -4,7 +4,7 @@
 
 mod documents;
 mod edits;
-#[path = "../../crates/report/tests/pages/markup.rs"]
+#[path = "../../../crates/report/tests/pages/markup.rs"]
 mod markup;
 
 use documents::Documents;

@@ -1,43 +1,10 @@
 //! What must hold of any text, shared by all targets.
 
-use goodness_core::{CpuId, Event, Observer, TaskId, Time};
-use goodness_trace::{Excerpt, Input, Recording, SchedEvent, load_input, read_pieces, summarise};
-use std::collections::BTreeMap;
+#[path = "../../../../crates/trace/tests/common/mod.rs"]
+mod common;
 
-/// Follows the events: time never goes back, nobody switches to themselves.
-#[derive(Default)]
-struct Follow {
-    now: Time,
-}
-
-impl Observer for Follow {
-    fn observe(&mut self, at: Time, event: &Event) {
-        assert!(at >= self.now, "{at} after {}", self.now);
-        self.now = at;
-        if let Event::Switch { prev, next, .. } = event {
-            assert_ne!(prev, next, "a switch to the same task at {at}");
-        }
-    }
-}
-
-/// Who leaves a CPU is who came to it, and nobody runs in two places.
-fn assert_consistent(recording: &Recording) {
-    let mut running: BTreeMap<CpuId, Option<TaskId>> = BTreeMap::new();
-    for record in &recording.records {
-        match record.event {
-            SchedEvent::Lost { .. } => {
-                running.remove(&record.cpu);
-            }
-            SchedEvent::Switch { prev, next, .. } => {
-                if let Some(known) = running.insert(record.cpu, next) {
-                    assert_eq!(known, prev, "who left {} at {}", record.cpu, record.at);
-                }
-                assert!(running.values().filter(|r| next.is_some() && **r == next).count() <= 1);
-            }
-            _ => {}
-        }
-    }
-}
+use common::{Monotone, assert_consistent};
+use goodness_trace::{Excerpt, Input, Recording, load_input, read_pieces, summarise};
 
 /// Pieces that are too small for the repairs keep the order, and large ones are the recording.
 fn read_in_pieces(text: &[u8], recording: &Recording) {
@@ -60,7 +27,7 @@ pub fn read_both_ways(text: &[u8]) {
             assert!(recording.records.is_sorted_by_key(|r| r.at), "records out of order");
             assert_eq!(summary.repairs, recording.repairs);
             assert_consistent(&recording);
-            recording.observe(&mut Follow::default());
+            recording.observe(&mut Monotone::default());
             read_in_pieces(text, &recording);
         }
         (Ok(Err(error)), Err(_)) => assert!(error.to_string().contains("fuzz"), "{error} names no file"),

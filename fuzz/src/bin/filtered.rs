@@ -1,7 +1,7 @@
 //! Parts of a shipped recording, as filters leave them: read, measured, and recovered as work for a machine.
 #![no_main]
 
-#[path = "../../crates/replay/tests/filtering/edits.rs"]
+#[path = "../../../crates/replay/tests/filtering/edits.rs"]
 mod edits;
 mod reading;
 
@@ -12,7 +12,7 @@ use goodness_replay::{History, Replay, ReplayOptions, machine_of, recover};
 use goodness_trace::{Input, load_input};
 use std::sync::LazyLock;
 
-static RECORDING: &[u8] = include_bytes!("../../recordings/apache-ab-c32-2cpu.ftrace.zst");
+static RECORDING: &[u8] = include_bytes!("../../../recordings/apache-ab-c32-2cpu.ftrace.zst");
 static LINES: LazyLock<Vec<String>> = LazyLock::new(|| lines(Input::bytes("shipped", RECORDING).expect("zstd"), 2_000));
 
 libfuzzer_sys::fuzz_target!(|choices: &[u8]| {

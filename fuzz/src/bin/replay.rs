@@ -2,8 +2,8 @@
 #![no_main]
 
 use goodness_core::{Seed, WorkloadSource};
-use goodness_trace::{Input, load_input};
 use goodness_replay::{Arrivals, Ends, History, Others, Replay, ReplayOptions, recover};
+use goodness_trace::{Input, load_input};
 
 libfuzzer_sys::fuzz_target!(|text: &[u8]| {
     let mut whole = b"# tracer: nop\n".to_vec();

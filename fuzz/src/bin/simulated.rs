@@ -3,10 +3,10 @@
 #![no_main]
 
 #[allow(dead_code, reason = "the swarm draws in ways of its own, too")]
-#[path = "../../crates/goodness/tests/swarm/draw.rs"]
+#[path = "../../../crates/goodness/tests/swarm/draw.rs"]
 mod draw;
 #[allow(dead_code, reason = "the swarm counts what kept all rules")]
-#[path = "../../crates/goodness/tests/swarm/outcome.rs"]
+#[path = "../../../crates/goodness/tests/swarm/outcome.rs"]
 mod outcome;
 
 use draw::{Bytes, Drawn, SMALL};
