@@ -188,9 +188,10 @@ pub fn check(input: &str, asked: &[(&Option<PathBuf>, &'static str)]) -> Result<
     }
     let files = asked.iter().filter_map(|(path, option)| Some((file(path)?, *option)));
     atomic::check_all(Path::new(input), files.clone()).map_err(Failure::usage)?;
-    files
-        .filter(|(_, option)| *option == "--json")
-        .try_for_each(|(path, _)| atomic::check_json(path).map_err(Failure::usage))
+    for (path, option) in files {
+        atomic::check_kind(path, option).map_err(Failure::usage)?;
+    }
+    Ok(())
 }
 
 /// Rejects tables that cannot be written, or would be one of the inputs.

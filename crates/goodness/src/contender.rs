@@ -37,13 +37,14 @@ impl Contender {
         Ok(Contender::with_base(arms, standard))
     }
 
-    /// `arms` after the unchanged work under `standard`, unless one of them is it.
+    /// `arms` after the unchanged work under `standard`, which one of them may be.
     #[must_use]
     pub fn with_base(mut arms: Vec<Contender>, standard: &PolicySpec) -> Vec<Contender> {
         let base = Contender::policy(standard.clone());
-        if !arms.contains(&base) {
-            arms.insert(0, base);
+        if let Some(place) = arms.iter().position(|it| *it == base) {
+            arms.remove(place);
         }
+        arms.insert(0, base);
         arms
     }
 

@@ -4,6 +4,18 @@ use goodness_core::StorageSpec;
 use goodness_device::fitted::{self, Tried};
 use goodness_report::figure;
 
+/// The models of the disks of `storage`, each once.
+pub(crate) fn devices(storage: &StorageSpec) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for disk in &storage.disks {
+        let device = figure::printable(&disk.device).to_string();
+        if !found.contains(&device) {
+            found.push(device);
+        }
+    }
+    found
+}
+
 /// A disk whose device was fitted to a real one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FittedDisk {

@@ -74,12 +74,14 @@ pub fn own_policy(release: &str) -> Option<&'static str> {
 
 /// The policy of ordinary tasks in the running kernel; `None` when its release is not a version number.
 #[must_use]
+#[cfg(feature = "live")]
 pub fn running_policy() -> Option<PolicySpec> {
     PolicySpec::parse(own_policy(&running_release()?)?).ok()
 }
 
 /// Release of the running kernel; `None` where it cannot be read.
 #[must_use]
+#[cfg(feature = "live")]
 pub fn running_release() -> Option<String> {
     let text = std::fs::read_to_string("/proc/sys/kernel/osrelease").ok()?;
     Some(text.trim().to_string())

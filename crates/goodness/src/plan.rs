@@ -4,7 +4,7 @@ use crate::again::Again;
 use crate::block_fidelity;
 use crate::collected::Collected;
 use crate::contender::Contender;
-use crate::device_error::FittedDisk;
+use crate::device_error::{FittedDisk, devices};
 use crate::edit;
 use crate::fidelity::{VERIFYING, fidelity, middle};
 use crate::memory;
@@ -317,7 +317,8 @@ impl<'a> Plan<'a> {
         let remarks = work.remarks.take();
         let mut unheeded = lacks(job.contender.policy.entry(), &work);
         unheeded.extend(storage::unheeded(&work, job.contender.elevator.as_ref()));
-        let (groups, fitted, end) = (work.groups.clone(), FittedDisk::all(&work.storage), last(&work));
+        let (groups, end) = (work.groups.clone(), last(&work));
+        let (fitted, devices) = (FittedDisk::all(&work.storage), devices(&work.storage));
         let mut lull = self.lull(job, &work);
         let began = self.timing.then(Instant::now);
         let recorder = (job.index.is_some() && job.replication == self.first && self.timelines.slices > 0)
@@ -358,6 +359,7 @@ impl<'a> Plan<'a> {
             remarks: self.remarked(remarks, lull.filter(|_| run.outcome.reason != End::Stopped)),
             unheeded,
             fitted,
+            devices,
             outcome: run.outcome,
             wall_ns: began.map(|began| began.elapsed().as_nanos() as u64),
         })

@@ -285,6 +285,7 @@ fn as_arm(name: &str, recorded: Option<Recorded>) -> Result<Arm, Refusal> {
             remarks: Remarked::default(),
             unheeded: Vec::new(),
             fitted: Vec::new(),
+            devices: Vec::new(),
         },
     })
 }

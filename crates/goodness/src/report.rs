@@ -388,7 +388,11 @@ impl Runs {
     fn sampled(&self) -> Option<String> {
         let replays = format!("{} replay{}", self.runs, if self.runs == 1 { "" } else { "s" });
         match self.sampling {
-            Sampling::Runs => None,
+            Sampling::Runs => {
+                let devices = &self.arms.first()?.first.devices;
+                let runs = if self.runs == 1 { "run" } else { "runs" };
+                (!devices.is_empty()).then(|| format!("{} {runs} for each on {}", self.runs, devices.join(", ")))
+            }
             Sampling::Replays => Some(format!("{replays} of this one recording for each")),
             Sampling::Recordings(count) => Some(format!("{replays} of each of {count} recordings for each")),
             Sampling::Arms => Some("a recording, as it was made, for each".into()),

@@ -30,6 +30,8 @@ pub struct RunResult {
     pub unheeded: Vec<String>,
     /// Disks whose devices were fitted to real ones.
     pub fitted: Vec<FittedDisk>,
+    /// Models of the disks, each once.
+    pub devices: Vec<String>,
 }
 
 /// Name and number of a task, for display.

@@ -71,22 +71,34 @@ fn resolved(path: &Path) -> PathBuf {
     })
 }
 
-/// Refuses to replace a file that is not JSON: in `--json x.ftrace`, the option takes the input for its own file.
+/// The kind of file that an option writes, and whether one that begins with `start` is of it; `None` where that cannot
+/// be told.
+fn kind(option: &str, start: &[u8]) -> Option<(&'static str, bool)> {
+    let begins = |with: &[&[u8]]| with.iter().any(|it| start.starts_with(it));
+    Some(match option {
+        "--json" => ("JSON", begins(&[b"{", b"["])),
+        "--html" => ("a page", begins(&[b"<"])),
+        "--csv" => ("CSV", !begins(&[b"#", b"["]) && !start.contains(&0)),
+        "--parquet" => ("Parquet", begins(&[b"PAR1"])),
+        "--arrow" => ("Arrow", begins(&[b"ARROW1"])),
+        "--perfetto" => ("a Perfetto trace", start.contains(&0)),
+        _ => return None,
+    })
+}
+
+/// Refuses to replace a file that is not of the kind that `option` writes: in `--json x.ftrace`, the option takes the
+/// input for its own file.
 ///
 /// # Errors
-/// A sentence naming the file.
-pub fn check_json(path: &Path) -> Result<(), String> {
+/// A sentence naming the option and the file.
+pub fn check_kind(path: &Path, option: &str) -> Result<(), String> {
     let mut start = [0; 64];
     if !path.is_file() {
         return Ok(());
     }
-    let length = std::fs::File::open(path).and_then(|mut file| file.read(&mut start)).unwrap_or(0);
-    match start[..length].iter().find(|byte| !byte.is_ascii_whitespace()) {
-        None | Some(b'{' | b'[') => Ok(()),
-        Some(_) => Err(format!(
-            "--json {0}: {0} exists and is not JSON, so it is kept. Name another file, or write --json=- for standard \
-             output",
-            path.display()
-        )),
-    }
+    let length = File::open(path).and_then(|mut file| file.read(&mut start)).unwrap_or(0);
+    let start = start[..length].trim_ascii_start();
+    let Some((name, false)) = kind(option, start).filter(|_| !start.is_empty()) else { return Ok(()) };
+    let other = if option == "--json" { ", or write --json=- for standard output" } else { "" };
+    Err(format!("{option} {0}: {0} exists and is not {name}, so it is kept. Name another file{other}", path.display()))
 }

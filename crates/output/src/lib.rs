@@ -11,7 +11,7 @@ mod link;
 pub mod page_name;
 mod pending;
 
-pub use check::{check, check_all, check_json};
+pub use check::{check, check_all, check_kind};
 pub use link::{is_special, target};
 pub use pending::{Access, Pending};
 

@@ -1,6 +1,6 @@
 //! What a reader must know before a ranking is acted on, the gravest first.
 
-use crate::model::{InputKind, Report, Sampling, Verdict};
+use crate::model::{InputKind, Report, Sampling, Verdict, VsReference};
 
 impl Report {
     /// Sentences about the ranking that matter most, the gravest first. All others are notes.
@@ -15,7 +15,20 @@ impl Report {
         }
         found.extend(self.details.warnings.iter().cloned());
         found.extend(self.samples_caveat());
+        found.extend(self.correction_caveat());
         found
+    }
+
+    /// Why a verdict is open whose interval is not.
+    fn correction_caveat(&self) -> Option<String> {
+        let metric = self.ranked_by()?;
+        let mut rows = self.policies.iter().filter_map(|it| it.metric(metric)?.vs_reference);
+        let is_stricter = |it: VsReference| {
+            it.verdict == Verdict::Inconclusive && it.ci95.is_some_and(|[low, high]| low > 1.0 || high < 1.0)
+        };
+        let says =
+            "A verdict allows for all comparisons made, an interval is of one alone; fewer arms or more runs decide";
+        rows.any(is_stricter).then(|| format!("{says}."))
     }
 
     /// What the number of runs or recordings leaves open.

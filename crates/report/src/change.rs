@@ -65,7 +65,7 @@ pub fn interval_in_words(ends: [f64; 2], units: &str) -> String {
 
 /// True if the interval leaves all open.
 fn tells_nothing([low, high]: [f64; 2]) -> bool {
-    !(low > 0.0 && high.is_finite()) || low < 1.0 && high > 1.0 && high / low >= LARGEST
+    low < 1.0 && high > 1.0 && (low <= 0.0 || high / low >= LARGEST)
 }
 
 /// The interval of a change: `−26…+9 %`, `2.1…4.4× higher`, `12× lower … 3× higher`. If it tells nothing, `too few`
@@ -101,7 +101,7 @@ fn size_beside(near: f64, far: f64) -> Option<String> {
 
 /// How far a ratio is from 1, without direction; `None` if it rounds to nothing.
 fn size(ratio: f64) -> Option<String> {
-    let factor = if ratio < 1.0 { 1.0 / ratio } else { ratio };
+    let factor = if ratio < 1.0 { 1.0 / ratio.max(0.0) } else { ratio };
     let percent = (ratio - 1.0).abs() * 100.0;
     match factor {
         LARGEST.. => Some("over 10000×".into()),
@@ -177,5 +177,6 @@ mod tests {
         assert_eq!(change_interval([3e-47, 3e46], "blocks"), "too few blocks");
         assert_eq!(change_interval([0.0, f64::INFINITY], "runs"), "too few runs");
         assert_eq!(change_interval([1e-9, 1e-6], "runs"), "over 10000× … over 10000× lower", "it excludes 1");
+        assert_eq!(change_interval([0.0, 0.2], "runs"), "5.0× … over 10000× lower", "so does this");
     }
 }

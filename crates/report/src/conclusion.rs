@@ -59,8 +59,8 @@ impl Report {
     #[must_use]
     pub const fn units(&self) -> &'static str {
         match self.sampling {
-            Sampling::Runs | Sampling::Replays => "runs",
-            Sampling::Recordings(_) | Sampling::Arms => "recordings",
+            Sampling::Runs => "runs",
+            Sampling::Replays | Sampling::Recordings(_) | Sampling::Arms => "recordings",
         }
     }
 
@@ -83,7 +83,9 @@ impl Report {
         let error = found.and_then(|it| it.error).map(short_percent)?;
         let is_kept = self.trust.is_some() && found.is_some_and(|it| it.keeps_promise() == Some(true));
         let trusted = if is_kept { "the replay is trusted, and " } else { "" };
-        Some(format!("{trusted}intervals include the replay error, {error}"))
+        let within =
+            if self.policies.len() > 1 { "intervals include the replay error," } else { "the replay error is" };
+        Some(format!("{trusted}{within} {error}"))
     }
 
     /// What the runs say about `metric`, without a full stop. `None` if there is nothing to say.
@@ -216,9 +218,12 @@ impl Report {
                 all => format!(
                     "Undecided: none of the {all} other {} is shown to differ from {asked}{}{beside}",
                     self.rows(),
-                    said(&format!("; the best, {}, is ", labels[*first]))
+                    said(&format!("; the best of them, {}, is ", labels[*first]))
                 ),
             };
+        }
+        if self.policies[reference].metric(metric).is_none_or(|it| it.value.is_none()) {
+            return format!("Undecided: {asked} has too few observations to be compared with");
         }
         let found = counts.into_iter().map(|(it, words)| (count(it), words)).filter(|(count, _)| *count > 0);
         let found: Vec<String> = found.map(|(count, words)| format!("{count} {words}")).collect();

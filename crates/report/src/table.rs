@@ -69,15 +69,34 @@ pub(crate) fn add_settings(table: &mut Table, rows: Vec<Vec<String>>, width: u16
     keep_whole(table, &[0], most);
 }
 
-/// `text` in lines of `most` columns, broken at blanks and after commas. A longer part has a line of its own.
+/// Columns that the other columns of a table leave to `column`, in `width` columns.
+pub(crate) fn room(table: &mut Table, column: usize, width: u16) -> u16 {
+    let count = table.column_count();
+    let longest = |index: usize| {
+        let cells = table.row_iter().filter_map(|row| row.cell_iter().nth(index)).map(Cell::content);
+        cells.map(|cell| columns_of(&cell)).max().unwrap_or(0).max(head_word(table, index))
+    };
+    let others = (0..count).filter(|index| *index != column).map(longest).map(|it| it + PADDING);
+    width.saturating_sub(others.sum::<u16>() + PADDING).max(width / 8)
+}
+
+/// `text` in lines of `most` columns, broken at blanks and after commas; a longer part after other marks of a setting,
+/// too. What is longer still has a line of its own.
 pub(crate) fn folded(text: &str, most: u16) -> String {
     let mut lines = vec![String::new()];
+    let fits = |line: &str, part: &str| line.chars().count() + part.trim_end().chars().count() <= usize::from(most);
     for part in text.split_inclusive([' ', ',']) {
-        let line = lines.last_mut().expect("there is always a line");
-        if line.is_empty() || line.chars().count() + part.trim_end().chars().count() <= usize::from(most) {
-            line.push_str(part);
-        } else {
-            lines.push(part.into());
+        let pieces: Vec<&str> = match fits("", part) {
+            true => vec![part],
+            false => part.split_inclusive(['=', ':', '.', '/', '+']).collect(),
+        };
+        for piece in pieces {
+            let line = lines.last_mut().expect("there is always a line");
+            if line.is_empty() || fits(line, piece) {
+                line.push_str(piece);
+            } else {
+                lines.push(piece.into());
+            }
         }
     }
     lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n")

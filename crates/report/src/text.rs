@@ -8,7 +8,7 @@ mod sections;
 use crate::change::{change, change_interval};
 use crate::figure::{self, printable};
 use crate::model::{Better, Fidelity, InputKind, PolicyReport, Report, Sampling, Verdict, VsReference};
-use crate::table::{keep_whole, trimmed, wrapped};
+use crate::table::{folded, keep_whole, room, trimmed, wrapped};
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets};
 use goodness_observe::title;
 
@@ -128,11 +128,16 @@ impl Page<'_> {
         ];
         let shown = |index: &usize| columns[*index].0;
         let heads: Vec<&str> = columns.iter().filter(|it| it.0).map(|it| it.1).collect();
-        let mut table = self.table(&heads);
-        for (place, index) in self.report.ranking(metric).into_iter().enumerate() {
-            let cells = self.ranking_row(place + 1, &self.labels[index], &self.report.policies[index], metric);
-            table.add_row(cells.into_iter().enumerate().filter(|(index, _)| shown(index)).map(|(_, cell)| cell));
-        }
+        let table_of = |label: &dyn Fn(usize) -> String| {
+            let mut table = self.table(&heads);
+            for (place, index) in self.report.ranking(metric).into_iter().enumerate() {
+                let cells = self.ranking_row(place + 1, &label(index), &self.report.policies[index], metric);
+                table.add_row(cells.into_iter().enumerate().filter(|(index, _)| shown(index)).map(|(_, cell)| cell));
+            }
+            table
+        };
+        let most = room(&mut table_of(&|index| self.labels[index].clone()), 1, self.width);
+        let mut table = table_of(&|index| folded(&self.labels[index], most));
         let right: Vec<bool> = columns.iter().filter(|it| it.0).map(|it| it.2).collect();
         right_align(&mut table, &(0..right.len()).filter(|it| right[*it]).collect::<Vec<_>>());
         // Where all columns are shown on a narrow terminal, the label is what may be broken.

@@ -52,6 +52,9 @@ pub struct Why {
     pub checks: Vec<Check>,
     /// What would move the latencies and the throughput, by simulation.
     pub profile: Vec<Lever>,
+    /// Reasons not to trust the answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<String>,
     /// What to know about the figures.
     pub notes: Vec<String>,
 }

@@ -55,7 +55,7 @@ const LARGEST = 1e4;
 
 /** How far a ratio is from 1, without direction; null if it rounds to nothing. */
 function changeSize(ratio) {
-  const factor = ratio < 1 ? 1 / ratio : ratio;
+  const factor = ratio < 1 ? 1 / Math.max(ratio, 0) : ratio;
   const percent = Math.abs(ratio - 1) * 100;
   if (factor >= LARGEST) return "over 10000×";
   if (factor >= 10) return `${Number(factor.toPrecision(2))}×`;
@@ -80,7 +80,7 @@ function showChangeInterval(ci, units) {
   if (!ci) return "";
   const [low, high] = ci;
   const isMixed = low < 1 && high > 1;
-  if (!(low > 0 && Number.isFinite(high)) || (isMixed && high / low >= LARGEST)) return `too few ${units}`;
+  if (isMixed && (low <= 0 || high / low >= LARGEST)) return `too few ${units}`;
   if ((low > 1 / FACTOR && high < FACTOR) || (isMixed && low > 1 / MIXED && high < MIXED)) {
     const ends = [low, high].map((r) => (r - 1) * 100);
     const decimals = ends.every((e) => Math.abs(e) < 9.95) ? 1 : 0;

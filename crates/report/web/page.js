@@ -66,8 +66,7 @@ function titleOf(report, name) {
 /** The same with its identifier. */
 const titled = (report, name) => (titleOf(report, name) === name ? name : `${titleOf(report, name)} (${name})`);
 /** What intervals are over. */
-const unitsOf = (report) =>
-  typeof report.sampling === "object" || report.sampling === "arms" ? "recordings" : "runs";
+const unitsOf = (report) => ((report.sampling ?? "runs") === "runs" ? "runs" : "recordings");
 
 /** True for texts that match what was typed: a part of them, or /a regular expression/. */
 function matcher(typed) {

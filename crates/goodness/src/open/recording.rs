@@ -127,8 +127,8 @@ pub(crate) fn at_once(it: &AtOnce) -> String {
     let AtOnce { kind: Kind { client, server }, connections, pairs } = it;
     let client = client.as_deref().unwrap_or("the client");
     format!(
-        "{client} has {connections} connections to {server} over {pairs} pair{} of tasks: wakings do not tell requests \
-         of one pair apart, so their number and latency are wrong without `--messages`, and in replays with them",
+        "Requests of {client} are not reliable: its {connections} connections to {server} share {pairs} pair{} of \
+         tasks, whose requests wakings do not tell apart. `goodness record --messages` tells them apart, but not in replays",
         if *pairs == 1 { "" } else { "s" }
     )
 }

@@ -119,6 +119,7 @@ fn report(input: &str, (of, whom): (Of, String), found: &Lateness, account: &Acc
         worst: account.worst(),
         checks: Vec::new(),
         profile: Vec::new(),
+        doubts: Vec::new(),
         notes: Vec::new(),
     }
 }

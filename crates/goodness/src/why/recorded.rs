@@ -66,7 +66,8 @@ fn explain(
     it.explain((of, &found.tail), &mut account)?;
     let whom = if of == Of::Requests { whose(&requests) } else { name(of).to_string() };
     let mut why = report(&options.named(text), (of, whom), &found, &account);
-    why.notes.extend(requests.at_once.iter().map(crate::open::at_once));
+    let wrong = requests.at_once.iter().filter(|_| of == Of::Requests);
+    why.doubts.extend(wrong.map(crate::open::at_once));
     why.notes.extend(file.is_some().then(|| LONG.into()));
     why.notes.extend(warnings);
     why.notes.push(

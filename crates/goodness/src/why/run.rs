@@ -56,9 +56,13 @@ pub(super) fn answer(run: Explained, question: &Question, found: &Found, told: T
     let mut why = report(run.work.source.name(), (found.of, whom), &found.lateness, &account);
     why.policy = Some(run.contender.to_string());
     why.seed = Some(run.seed);
+    why.doubts.extend(run.work.recorded.iter().flat_map(|recorded| recorded.lacks.iter().cloned()));
     why.notes.extend(notes);
     Ok(why)
 }
+
+/// What a simulated recording says of itself.
+const REPLAYED: &str = "this is a simulation of the recorded work; `goodness verify` says how far it is off";
 
 /// Features that the policy of a run does not heed; unless it is a replay, the model's error on several CPUs; and that
 /// of fitted devices.
@@ -73,7 +77,9 @@ fn notes(run: &Explained, ready: &Ready, of: Of) -> Vec<String> {
     let unheeded = lacks(policy.policy.entry(), &ready.work).into_iter().map(|it| format!("{policy}: {it}"));
     let fitted = FittedDisk::all(&ready.work.storage);
     let of_disks = fitted.iter().map(FittedDisk::sentence);
-    unheeded.chain(in_short(simulated, ready.machine.cpu_count() as u32, metric)).chain(of_disks).collect()
+    let replayed = run.work.recorded.is_some().then(|| REPLAYED.to_string());
+    let error = in_short(simulated, ready.machine.cpu_count() as u32, metric);
+    unheeded.chain(error).chain(of_disks).chain(replayed).collect()
 }
 
 /// What is late in a run.

@@ -21,7 +21,11 @@ pub fn headline(why: &Why) -> String {
         }
         _ => format!("slowest {} spent {share} of their", why.of),
     };
-    format!("The {slowest} time {}.{}{check}", part(main), rule_in_words(why, main))
+    let answer = format!("The {slowest} time {}.{}{check}", part(main), rule_in_words(why, main));
+    why.doubts.first().map_or_else(
+        || answer.clone(),
+        |doubt| format!("Untrusted: {}. {answer}", figure::printable(doubt.trim_end_matches('.'))),
+    )
 }
 
 /// The rule by which the policy let the culprit run first, or the disk served others, where they told.
@@ -52,8 +56,9 @@ fn check_in_words(check: &Check, single: bool) -> String {
         _ => "not confirmed",
     };
     let they_are = if single { "it is" } else { "the slowest are" };
-    let [gone, expected] = [gone.max(0.0), check.expected()].map(|it| figure::percent(Some(it)));
-    format!(" Simulated with {}, {they_are} {gone} shorter (at least {expected} expected): {says}.", with(check))
+    let [change, expected] = [gone.abs(), check.expected()].map(|it| figure::percent(Some(it)));
+    let change = if gone < 0.0 { format!("{change} longer") } else { format!("{change} shorter") };
+    format!(" Simulated with {}, {they_are} {change} (at least {expected} shorter expected): {says}.", with(check))
 }
 
 /// The edit that the simulation had in place of the cause.
@@ -135,6 +140,7 @@ pub(super) fn trust(why: &Why) -> String {
 /// How the headline is to be read.
 pub(super) fn mood(why: &Why) -> Mood {
     match (why.tail.parts.is_empty(), check_of_main(why).map(|it| it.verdict.as_str())) {
+        _ if !why.doubts.is_empty() => Mood::Untrusted,
         (true, _) | (_, Some("holds")) => Mood::Sure,
         (_, Some("fails")) => Mood::Untrusted,
         (_, None) if why.policy.is_none() => Mood::Sure,
@@ -163,6 +169,7 @@ mod tests {
             worst: vec![],
             checks: vec![],
             profile: vec![],
+            doubts: vec![],
             notes: vec![],
         }
     }

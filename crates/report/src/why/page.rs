@@ -29,8 +29,8 @@ pub fn page(why: &Why, command: &str) -> String {
         page.section("What would help", &levers(why));
     }
     worst(why, &mut page);
-    if !why.notes.is_empty() {
-        let notes: Vec<String> = why.notes.iter().map(|note| printable(note)).collect();
+    let notes: Vec<String> = why.doubts.iter().skip(1).chain(&why.notes).map(|note| printable(note)).collect();
+    if !notes.is_empty() {
         let summary = if notes.len() == 1 { "1 note".into() } else { format!("{} notes", notes.len()) };
         page.folded(&summary, &shell::list(&notes));
     }
@@ -269,6 +269,7 @@ mod tests {
                 is_p99_told: true,
                 is_throughput_told: false,
             }],
+            doubts: vec![HOSTILE.into()],
             notes: vec![HOSTILE.into()],
         }
     }

@@ -26,7 +26,7 @@ pub fn text(why: &Why, width: u16, is_long: bool) -> String {
     checks(&why.checks, width, &mut out);
     levers(why, width, &mut out);
     worst(why, width, is_long, &mut out);
-    for note in &why.notes {
+    for note in why.doubts.iter().skip(1).chain(&why.notes) {
         let _ = writeln!(out, "{}", table::wrapped("note: ", &figure::printable(note), width, "  "));
     }
     out
