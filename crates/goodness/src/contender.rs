@@ -82,6 +82,10 @@ impl Contender {
                 arm.edits.push(edit);
                 continue;
             }
+            if part.contains('.') && !part.contains('=') {
+                let what = format!("arm \"{text}\": {part} has no value");
+                return Err(Refusal::usage(what).remedy("write it as one word, as in redis.nice=-5"));
+            }
             policies += 1;
             let typed = Contender::parse(part)?;
             arm = Contender { edits: arm.edits, policy: typed.policy.over(standard), ..typed };
@@ -163,6 +167,17 @@ mod tests {
         let shown: Vec<String> = all.iter().map(ToString::to_string).collect();
         assert_eq!(shown, ["rr+noop", "rr+noop:merge=last", "eevdf+noop", "eevdf+noop:merge=last"]);
         assert_eq!(Contender::cross(&policies, &[]).len(), 2);
+    }
+
+    #[test]
+    fn the_unchanged_work_comes_first_wherever_it_was_named() {
+        let standard = PolicySpec::parse("eevdf:kernel=6.18").unwrap();
+        let base = Contender::policy(standard.clone());
+        let nice = Contender::arm("web.nice=5", &standard).unwrap();
+        for arms in [vec![nice.clone()], vec![base.clone(), nice.clone()], vec![nice.clone(), base.clone()]] {
+            assert_eq!(Contender::with_base(arms, &standard), [base.clone(), nice.clone()]);
+        }
+        assert!(Contender::arm("web.nice = 5", &standard).is_err_and(|it| it.to_string().contains("one word")));
     }
 
     #[test]

@@ -72,6 +72,19 @@ pub fn own_policy(release: &str) -> Option<&'static str> {
     version(release).map(fair_class)
 }
 
+/// What to know of `policy` beside `own`, the policy of a recording, where both have one name, and no kernel was named:
+/// it is that of another one.
+pub(crate) fn other_kernel(policy: &PolicySpec, own: &PolicySpec) -> Option<String> {
+    let kernel = |it: &PolicySpec| it.values().ok()?.into_iter().find(|(name, _)| *name == "kernel").map(|it| it.1);
+    let is_named = policy.settings.iter().any(|(name, _)| name == "kernel");
+    let [typed, recorded] = [policy, own].map(kernel);
+    let (typed, recorded) = typed.zip(recorded)?;
+    let name = policy.name;
+    (name == own.name && !is_named && typed != recorded).then(|| {
+        format!("`-p {name}` is that of Linux {typed}, the recording's own is that of {recorded}: `--arm {name}`")
+    })
+}
+
 /// The policy of ordinary tasks in the running kernel; `None` when its release is not a version number.
 #[must_use]
 #[cfg(feature = "live")]
@@ -106,6 +119,14 @@ mod tests {
         assert_eq!(before_all, [Some((6, 18, 0)); 3], "candidates and numbers of packages are no patches");
         assert_eq!(version("unknown"), None);
         assert_eq!(own_policy("6.12.4-amd64"), Some("eevdf:kernel=6.12"));
+    }
+
+    #[test]
+    fn a_policy_of_another_kernel_than_the_recorded_one_is_told_unless_that_was_named() {
+        let own = PolicySpec::parse("eevdf:kernel=6.18").unwrap();
+        let told = |name: &str| other_kernel(&PolicySpec::parse(name).unwrap(), &own);
+        assert!(told("eevdf").is_some_and(|it| it.contains("Linux 6.12") && it.contains("--arm eevdf")));
+        assert_eq!(["eevdf:kernel=6.12", "eevdf:kernel=6.18", "cfs", "rr"].map(told), [None, None, None, None]);
     }
 
     #[test]

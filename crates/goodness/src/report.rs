@@ -6,10 +6,12 @@ use crate::change_error::{is_of_elevators, is_unresolved};
 use crate::compared_kernels::not_compared;
 use crate::contender::Contender;
 use crate::device_error::FittedDisk;
+use crate::kernel::other_kernel;
 use crate::model_error::{in_short, sentence};
 use crate::prediction_error::Basis;
 use crate::run::RunResult;
 use crate::runs::{Arm, FAMILIES, Runs};
+use crate::spec::PolicySpec;
 use crate::spread::Spread;
 use goodness_core::{CpuStat, GroupId};
 use goodness_observe::{About, Better, Histogram, METRICS, TaskIo, title};
@@ -115,6 +117,7 @@ impl Runs {
         details.warnings.extend(self.arms.iter().filter_map(|arm| arm.overdue.clone()));
         details.warnings.extend(self.each_says(|arm| &arm.first.unheeded));
         details.warnings.extend(self.fitted().iter().filter(|it| it.doubt().is_none()).map(FittedDisk::sentence));
+        details.warnings.extend(self.other_kernels());
         details.warnings.extend(self.freed());
         details.warnings.extend(self.without_effect());
         details.workload_notes.extend(self.each_says(|arm| &arm.first.remarks.notes));
@@ -146,6 +149,20 @@ impl Runs {
                 each.filter_map(|(arm, said)| Some(format!("{}: no {}.", self.name(arm), said?))).collect()
             }
         }
+    }
+
+    /// Arms that have the recorded policy's name and another kernel.
+    fn other_kernels(&self) -> Vec<String> {
+        let Some(own) = self.fidelity.as_ref().and_then(|it| PolicySpec::parse(&it.policy).ok()) else {
+            return Vec::new();
+        };
+        let mut said: Vec<String> = Vec::new();
+        for one in self.arms.iter().filter_map(|arm| other_kernel(&arm.contender.policy, &own)) {
+            if !said.contains(&one) {
+                said.push(one);
+            }
+        }
+        said
     }
 
     /// The values of every run, by arm, then input.

@@ -185,15 +185,23 @@ impl Runs {
     }
 }
 
+/// Metrics that are listed where a part of their names was typed, at most.
+const LISTED: usize = 8;
+
 /// Refuses a metric that does not exist.
 ///
 /// # Errors
-/// A sentence naming the nearest metric.
+/// A sentence naming the nearest metric, or those whose names contain what was typed.
 pub fn check_metric(name: &str) -> Result<(), Refusal> {
     if METRICS.iter().any(|it| it.name == name) {
         return Ok(());
     }
-    let near = suggest(name, METRICS.iter().map(|it| it.name));
+    let all = || METRICS.iter().map(|it| it.name);
+    let with_it: Vec<&str> = all().filter(|it| it.contains(name)).collect();
+    let near = match with_it.len() {
+        2..=LISTED => format!("there are {}", with_it.join(", ")),
+        _ => suggest(name, all()),
+    };
     Err(Refusal::usage(format!("there is no metric \"{name}\"")).remedy(near).see(See::Metrics))
 }
 
@@ -215,8 +223,8 @@ fn free_elevators(arms: &[Arm], machine: &Machine) -> Option<String> {
     let first = arms.first()?.contender.elevator.as_ref()?;
     let differs = arms.iter().any(|arm| arm.contender.elevator.as_ref().is_some_and(|it| it != first));
     let is_free = machine.costs.io.are_free();
-    let sentence = "Elevators take no CPU time on this machine, which decides on fast disks; --machine null-guest has \
-                    measured costs";
+    let sentence = "This machine charges elevators no CPU time, which can decide on fast disks; --machine null-guest \
+                    has measured costs";
     (differs && is_free).then(|| sentence.into())
 }
 

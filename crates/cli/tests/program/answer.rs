@@ -50,4 +50,14 @@ fn json_goes_to_standard_output_or_to_a_file_but_never_over_a_recording() {
     let written = of(&["list", "metrics", "--json", "m.json"]);
     assert!(text(&written.stdout).ends_with("wrote m.json\n"), "{}", text(&written.stdout));
     assert!(of(&["list", "metrics", "--json", "m.json"]).status.success(), "JSON is replaced");
+    std::fs::write(here.path().join("my.toml"), "# Mine.\nduration = \"1s\"\n").unwrap();
+    for option in ["--html", "--csv", "--perfetto"] {
+        let said = format!("{option} my.toml: my.toml exists and is not");
+        refused(here.path(), &["run", "mixed:duration=50ms", option, "my.toml"], &[&said]);
+        for _ in 0..2 {
+            let written = of(&["run", "mixed:duration=50ms", option, "mine"]);
+            assert!(written.status.success(), "{option}: its own kind is replaced");
+        }
+        std::fs::remove_file(here.path().join("mine")).unwrap();
+    }
 }

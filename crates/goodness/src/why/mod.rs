@@ -89,12 +89,13 @@ impl Default for Question {
 }
 
 impl Question {
-    /// Refuses to explain nothing.
-    fn check(&self, found: &Lateness) -> Result<(), Refusal> {
+    /// Refuses to explain nothing, of what lasted from `begin` to `end`.
+    fn check(&self, found: &Lateness, (begin, end): (Time, Time)) -> Result<(), Refusal> {
         match self.at {
             Some(at) if found.count == 0 => {
                 let what = format!("nothing was late at {}: no latency was under way", Span(at.ns()));
-                Err(Refusal::usage(what).remedy("name a time within the recording, on its own clock"))
+                let [begin, end] = [begin, end].map(|it| Span(it.0));
+                Err(Refusal::usage(what).remedy(format!("name a time between {begin} and {end}, on its own clock")))
             }
             _ => Ok(()),
         }

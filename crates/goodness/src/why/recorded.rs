@@ -59,7 +59,8 @@ fn explain(
     let served = requests.served(history.records);
     let it = Told { recording, file: file.as_ref(), history: &history, rule: &rule, served };
     let (found, of) = it.first_late(question)?;
-    question.check(&found)?;
+    let begin = recording.records.first().map_or(Time::ZERO, |record| record.at);
+    question.check(&found, (begin, recording.end()))?;
     let who = |it: &goodness_replay::Participant| Who { name: it.name.clone(), id: it.pid.into() };
     let names = Names::new(history.participants.iter().map(who).collect());
     let mut account = Account::new(&names, of, question.worst, None);

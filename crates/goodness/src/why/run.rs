@@ -8,6 +8,7 @@ use super::{Question, report};
 use crate::contender::Contender;
 use crate::device_error::FittedDisk;
 use crate::edit::locks;
+use crate::kernel::other_kernel;
 use crate::model_error::in_short;
 use crate::open::judged;
 use crate::parallel::Told;
@@ -45,7 +46,7 @@ pub struct Explained<'a> {
 /// # Errors
 /// As [`Plan::run`]; a run in which nothing was late at the time asked about.
 pub(super) fn answer(run: Explained, question: &Question, found: &Found, told: Told) -> Result<Why, Refusal> {
-    question.check(&found.lateness)?;
+    question.check(&found.lateness, (Time::ZERO, Time::ZERO + found.length))?;
     let ready = run.ready()?;
     let names = names(&ready, run.work);
     let rulings = Rulings::throttled_on(throttled(&ready.work, run.contender.elevator.as_ref()));
@@ -77,9 +78,11 @@ fn notes(run: &Explained, ready: &Ready, of: Of) -> Vec<String> {
     let unheeded = lacks(policy.policy.entry(), &ready.work).into_iter().map(|it| format!("{policy}: {it}"));
     let fitted = FittedDisk::all(&ready.work.storage);
     let of_disks = fitted.iter().map(FittedDisk::sentence);
-    let replayed = run.work.recorded.is_some().then(|| REPLAYED.to_string());
+    let recorded = run.work.recorded.as_ref();
+    let other = recorded.and_then(|it| other_kernel(&policy.policy, &it.policy));
+    let replayed = recorded.is_some().then(|| REPLAYED.to_string());
     let error = in_short(simulated, ready.machine.cpu_count() as u32, metric);
-    unheeded.chain(error).chain(of_disks).chain(replayed).collect()
+    unheeded.chain(error).chain(of_disks).chain(other).chain(replayed).collect()
 }
 
 /// What is late in a run.

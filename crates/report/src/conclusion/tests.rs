@@ -89,7 +89,7 @@ fn without_a_better_policy_no_change_is_claimed() {
     assert_eq!(
         said,
         "Undecided: none of the 2 other policies is shown to differ from eevdf in p99 wake-up latency (5.84 ms); the \
-         best, o1, is 10 % lower (95 %: 28 % lower to 8.0 % higher)."
+         best of them, o1, is 10 % lower (95 %: 28 % lower to 8.0 % higher)."
     );
     let said = conclusion(vec![policy("eevdf", 5.84e6, None), open("o1", 0.9)]);
     assert!(said.starts_with("Undecided: o1 may be better or worse than eevdf in p99"), "{said}");

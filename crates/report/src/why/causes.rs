@@ -29,7 +29,7 @@ const LOOKS: [Look; 14] = [
     look("scheduler", "the scheduler's work", [0x1d, 0x2f, 0x5e], false),
     look("asleep", "asleep until a timer or something outside", [0xdf, 0xe3, 0xe8], false),
     look("device", "waiting for a device", [0x6b, 0x46, 0x1f], true),
-    look("dirty_memory", "waiting while too much memory was dirty", [0x55, 0x57, 0x2a], true),
+    look("dirty_memory", "waiting while too much memory was dirty", [0x9a, 0x94, 0x5c], true),
     look("io_limit", "held by a limit on I/O", [0xc8, 0xb4, 0xa0], true),
     look("disk_queue", "its disk served others first", [0x2b, 0x9c, 0xa6], true),
     look("not_told", "not told by the events", [0xff, 0xff, 0xff], false),

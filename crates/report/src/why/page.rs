@@ -283,7 +283,7 @@ mod tests {
         }
         let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} is missing"));
         let order =
-            ["conclusion sure", "Where the time went", "Checked by", "What would help", "The worst, one by one"];
+            ["conclusion untrusted", "Where the time went", "Checked by", "What would help", "The worst, one by one"];
         assert!(order.map(place).is_sorted(), "{page}");
         assert_eq!(page.matches("role=\"img\"").count(), 1 + 5, "the sum, and each latency");
         assert_eq!(page.matches("download=").count(), 1 + 5);
