@@ -1,6 +1,6 @@
 //! What a policy written in Python sees: the time, the machine, and the tasks it was told about.
 
-use goodness_core::{Class, CpuId, CpuSet, Effort, TaskId, TaskTable};
+use goodness_core::{CpuId, CpuSet, Effort, TaskId, TaskTable};
 use pyo3::prelude::*;
 
 /// A task, the same object for the whole run. A policy may set attributes of its own.
@@ -22,22 +22,10 @@ impl Task {
             id,
             cpu: tasks.cpu(id).index(),
             nice: task.nice.get(),
-            class: name(task.class),
+            class: task.class.name(),
             rt_priority: task.rt_priority,
             allowed: task.affinity.clone(),
         }
-    }
-}
-
-fn name(class: Class) -> &'static str {
-    match class {
-        Class::Normal => "normal",
-        Class::Batch => "batch",
-        Class::Idle => "idle",
-        Class::Fifo => "fifo",
-        Class::RoundRobin => "rr",
-        Class::Iso => "iso",
-        Class::Deadline => "deadline",
     }
 }
 

@@ -8,7 +8,6 @@ use crate::{output, progress, stop};
 use clap::Args;
 use goodness::catalogue;
 use goodness_core::spelling::nearest;
-use goodness_report::text::Extent;
 use goodness_study::{Conducted, Conducting, CustomStudy, Document, Lab, Published, STUDIES, Study};
 use std::path::{Path, PathBuf};
 
@@ -98,21 +97,12 @@ impl Conduct {
         for (study, published) in studies.iter().zip(published) {
             let one = self.conduct(study, published)?;
             if !to_stdout {
-                say!("{}", one.text(self.extent(studies.len()), output::columns()).trim_end());
+                say!("{}", one.text(self.verbosity.extent_of_each(studies.len()), output::columns()).trim_end());
             }
             conducted.push(one);
         }
         self.deliver(&conducted, to_stdout)?;
         Ok(exit::OK)
-    }
-
-    /// How much is printed of each of so many studies.
-    fn extent(&self, studies: usize) -> Extent {
-        match (self.verbosity.extent(), studies) {
-            // A table each does not fit on a screen.
-            (Extent::Answer, 2..) => Extent::Ranking,
-            (extent, _) => extent,
-        }
     }
 
     /// Refuses files that could not be written, before any work is done.

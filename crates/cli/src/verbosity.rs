@@ -47,4 +47,12 @@ impl Verbosity {
             _ => Extent::Answer,
         }
     }
+
+    /// The part of each of so many reports that is printed: a table each does not fit on a screen.
+    pub fn extent_of_each(self, count: usize) -> Extent {
+        match (self.extent(), count) {
+            (Extent::Answer, 2..) => Extent::Ranking,
+            (extent, _) => extent,
+        }
+    }
 }

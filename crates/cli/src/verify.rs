@@ -9,7 +9,6 @@ use crate::{output, words};
 use clap::Args;
 use goodness::{Plan, shipped};
 use goodness_report::model::{Details, Fidelity, FidelityMetric};
-use goodness_report::text::Extent;
 use goodness_report::{tables, verification};
 use std::path::PathBuf;
 
@@ -66,11 +65,7 @@ impl Verify {
         output::check_tables(traces, &self.tables)?;
         let asked = [(&self.json, "--json"), (&self.html, "--html")];
         traces.iter().try_for_each(|trace| output::check(trace, &[&asked[..], &self.tables.asked()].concat()))?;
-        let extent = match (self.verbosity.extent(), traces.len()) {
-            // A table each does not fit on a screen.
-            (Extent::Answer, 2..) => Extent::Ranking,
-            (extent, _) => extent,
-        };
+        let extent = self.verbosity.extent_of_each(traces.len());
         let (mut results, mut all_details) = (Vec::new(), Vec::new());
         for trace in traces {
             let (fidelity, details) = self.verify(trace)?;

@@ -48,6 +48,30 @@ pub enum Class {
 }
 
 impl Class {
+    /// All classes, the ordinary ones first.
+    pub const ALL: [Class; 7] =
+        [Class::Normal, Class::Batch, Class::Idle, Class::Fifo, Class::RoundRobin, Class::Iso, Class::Deadline];
+
+    /// Name in files and reports, as `chrt` has it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Class::Normal => "normal",
+            Class::Batch => "batch",
+            Class::Idle => "idle",
+            Class::Fifo => "fifo",
+            Class::RoundRobin => "rr",
+            Class::Iso => "iso",
+            Class::Deadline => "deadline",
+        }
+    }
+
+    /// The class of that name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Class> {
+        Class::ALL.into_iter().find(|class| class.name() == name)
+    }
+
     /// True for a POSIX real-time class.
     #[must_use]
     pub const fn is_realtime(self) -> bool {

@@ -56,14 +56,8 @@ pub const HOG: &str = "added-hog";
 const HOG_SPACE: u32 = u32::MAX;
 /// Keys of a task, a lock or a disk that an edit can set.
 const KEYS: [&str; 8] = ["nice", "class", "slice", "affinity", "compute", locks::KEY, disks::KEYS[0], disks::KEYS[1]];
-/// Names of classes, as `chrt` has them.
-const CLASSES: [(&str, Class); 5] = [
-    ("normal", Class::Normal),
-    ("batch", Class::Batch),
-    ("idle", Class::Idle),
-    ("fifo", Class::Fifo),
-    ("rr", Class::RoundRobin),
-];
+/// Classes that an edit can set.
+const CLASSES: [Class; 5] = [Class::Normal, Class::Batch, Class::Idle, Class::Fifo, Class::RoundRobin];
 
 impl Edit {
     /// An edit as typed: `cpus=4`, `hz=1000`, `hogs=2`, `redis.nice=-5`, `1234.affinity=0-1`, `worker*.class=batch`,
@@ -196,9 +190,9 @@ impl Change {
             }
             "class" => {
                 let (name, priority) = value.split_once(':').unwrap_or((value, "1"));
-                let known = CLASSES.iter().find(|(known, _)| *known == name);
-                let names = CLASSES.iter().map(|(name, _)| *name);
-                let class = known.ok_or_else(|| wrong(text, "there is no such class").remedy(suggest(name, names)))?.1;
+                let known = Class::parse(name).filter(|class| CLASSES.contains(class));
+                let names = CLASSES.map(Class::name);
+                let class = known.ok_or_else(|| wrong(text, "there is no such class").remedy(suggest(name, names)))?;
                 Change::Class(class, number(text, priority, 1, 99)? as u8)
             }
             "slice" => Change::Slice(Span::parse(value).map_err(|why| wrong(text, &why))?),

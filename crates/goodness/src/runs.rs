@@ -101,7 +101,7 @@ impl Arm {
     /// no arm has it.
     ///
     /// # Panics
-    /// There is no such metric; names from users are checked first ([`check_metric`]).
+    /// There is no such metric; names from users are checked first (`check_rank`).
     #[must_use]
     pub fn values(&self, metric: &str) -> &[Option<f64>] {
         &self.values[place_of(metric)]
@@ -185,19 +185,19 @@ impl Runs {
     }
 }
 
-/// Metrics that are listed where a part of their names was typed, at most.
+/// Metrics that are listed where the end of their names was typed, at most.
 const LISTED: usize = 8;
 
 /// Refuses a metric that does not exist.
 ///
 /// # Errors
-/// A sentence naming the nearest metric, or those whose names contain what was typed.
+/// A sentence naming the nearest metric, or those whose names end so.
 pub fn check_metric(name: &str) -> Result<(), Refusal> {
     if METRICS.iter().any(|it| it.name == name) {
         return Ok(());
     }
     let all = || METRICS.iter().map(|it| it.name);
-    let with_it: Vec<&str> = all().filter(|it| it.contains(name)).collect();
+    let with_it: Vec<&str> = all().filter(|it| it.strip_suffix(name).is_some_and(|it| it.ends_with('_'))).collect();
     let near = match with_it.len() {
         2..=LISTED => format!("there are {}", with_it.join(", ")),
         _ => suggest(name, all()),

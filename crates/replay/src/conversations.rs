@@ -148,12 +148,6 @@ impl Conversations {
     pub fn len(&self) -> usize {
         self.answers as usize
     }
-
-    /// True if there are no conversations.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.answers == 0
-    }
 }
 
 #[cfg(test)]

@@ -70,12 +70,6 @@ impl Yields {
     pub fn len(&self) -> usize {
         self.0.len()
     }
-
-    /// True if there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
 }
 
 /// A switch of a runnable task that no wake-up, move or change explains.

@@ -4,7 +4,7 @@ mod of_elevator;
 mod of_placement;
 
 use crate::figure;
-use goodness_core::{Class, Reason, Span};
+use goodness_core::{Reason, Span};
 use serde::{Deserialize, Serialize};
 
 /// The rule by which a policy let a task wait, or an elevator a request.
@@ -38,7 +38,7 @@ fn words(reason: Reason, waiting: Option<&str>) -> String {
     let thans = waiting.map(|it| format!(" than {it}'s")).unwrap_or_default();
     let theirs = waiting.map(|it| format!("{it}'s ")).unwrap_or_default();
     match reason {
-        Reason::Class { ahead, waiting } => format!("class {} is served before {}", class(ahead), class(waiting)),
+        Reason::Class { ahead, waiting } => format!("class {} is served before {}", ahead.name(), waiting.name()),
         Reason::Priority { ahead, waiting } => format!("its priority {ahead} is above {theirs}{waiting}"),
         Reason::Level { ahead, waiting } => format!("its level {ahead} is served before {theirs}level {waiting}"),
         Reason::Aged => format!("it had waited long enough to overtake {}", waiting.unwrap_or("the waiting task")),
@@ -74,19 +74,6 @@ fn throttled(waiting: Option<&str>, until: Option<u64>) -> String {
     let who = waiting.map(|it| format!("{it} was ")).unwrap_or_default();
     let until = until.map(|at| format!(" until {}", figure::show(Some(at as f64), "ns"))).unwrap_or_default();
     format!("{who}throttled{until}")
-}
-
-/// The name of a class, as `chrt` has it.
-fn class(class: Class) -> &'static str {
-    match class {
-        Class::Normal => "normal",
-        Class::Batch => "batch",
-        Class::Idle => "idle",
-        Class::Fifo => "fifo",
-        Class::RoundRobin => "rr",
-        Class::Iso => "iso",
-        Class::Deadline => "deadline",
-    }
 }
 
 fn span(span: Span) -> String {

@@ -2,11 +2,7 @@
 
 use crate::summary::Summary;
 use goodness_table::Kind::{Float, Text, Whole};
-use goodness_table::{Cell, Column, Kind, Table};
-
-const fn column(name: &'static str, kind: Kind, about: &'static str) -> Column {
-    Column { name, kind, about }
-}
+use goodness_table::{Cell, Column, Table, column};
 
 const LOW: Column = column("low", Float, "Lower end of its interval.");
 const HIGH: Column = column("high", Float, "Upper end of its interval.");

@@ -290,7 +290,7 @@ pub struct Attributes {
     pub slice_ns: Option<u64>,
     /// Path of its cgroup in the hierarchy of the cpu controller.
     pub cgroup: Option<String>,
-    /// Number of its autogroup, and the nice value of that.
+    /// Number of its autogroup.
     pub autogroup: Option<u32>,
     /// Nice value of its autogroup.
     pub autogroup_nice: Option<i8>,

@@ -44,16 +44,6 @@ use std::sync::Arc;
 use storage::Extent;
 use toml::{Table, Value};
 
-const CLASSES: &[(&str, Class)] = &[
-    ("normal", Class::Normal),
-    ("batch", Class::Batch),
-    ("idle", Class::Idle),
-    ("fifo", Class::Fifo),
-    ("rr", Class::RoundRobin),
-    ("iso", Class::Iso),
-    ("deadline", Class::Deadline),
-];
-
 pub use keys::SECTIONS;
 
 /// The most tasks of a run. A choice: so many are promised to fit into memory.
@@ -401,9 +391,10 @@ impl Reading<'_> {
         }
         if let Some(value) = table.get("class") {
             let text = self.text("class", value)?;
-            let near = suggest(text, CLASSES.iter().map(|(name, _)| *name));
-            let found = CLASSES.iter().find(|(name, _)| *name == text);
-            task.class = found.ok_or_else(|| self.wrong("class", &format!("\"{text}\" is no class; {near}")))?.1;
+            task.class = Class::parse(text).ok_or_else(|| {
+                let near = suggest(text, Class::ALL.map(Class::name));
+                self.wrong("class", &format!("\"{text}\" is no class; {near}"))
+            })?;
         }
         match (task.class.is_realtime(), table.get("rt_priority")) {
             (true, Some(value)) => task.rt_priority = self.integer("rt_priority", value, 1, 99)? as u8,

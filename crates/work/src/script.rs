@@ -128,7 +128,7 @@ pub enum Op {
     /// Sleep until the timer's next period. The first one ends a period after the task's origin.
     Timer {
         /// Index of the script's timer.
-        timer: Timer,
+        timer: u16,
         /// From one expiry to the next.
         period: Span,
         /// Effect of an overrun on the expiries that follow.
@@ -159,7 +159,7 @@ pub enum Op {
     /// Remember now as the time at which a request was sent.
     Begin,
     /// Remember the last expiry of this timer as the time at which a request was sent.
-    BeginAtExpiry(Timer),
+    BeginAtExpiry(u16),
     /// Report the request started at the last [`Op::Begin`] or [`Op::BeginAtExpiry`] as served.
     Served,
 }
@@ -192,15 +192,6 @@ impl Via {
             Via::Network => Step::Interrupt(channel),
         }
     }
-}
-
-/// Owner of a periodic timer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Timer {
-    /// One per task.
-    Own(u16),
-    /// One for all tasks of the plan.
-    Shared(u16),
 }
 
 /// Treatment of a periodic timer that has passed its expiry.
@@ -288,8 +279,6 @@ pub struct Plan {
     pub names: BTreeMap<Awaited, String>,
     /// Number of pots of turns.
     pub pots: u16,
-    /// Number of timers the tasks share.
-    pub shared_timers: u16,
     /// Latest end of the run; `None`: when every task has ended, or after [`HORIZON_MAX`].
     pub horizon: Option<Time>,
     /// Start of the measurement.
@@ -337,7 +326,7 @@ impl Plan {
     /// The workload, ready to run.
     #[must_use]
     pub fn workload(&self) -> Workload {
-        let shared = Arc::new(Shared::new(self.shared_timers, self.mailboxes, self.pots));
+        let shared = Arc::new(Shared::new(self.mailboxes, self.pots));
         let mut channels = self.channels.clone();
         let actors = if self.mailboxes > 0 { self.tasks.len() + self.outside.len() } else { 0 };
         // Each task has a channel for answers, after those of the plan.

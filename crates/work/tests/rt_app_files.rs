@@ -88,20 +88,17 @@ fn an_overrun_moves_the_grid_of_a_relative_timer_only() {
 }
 
 #[test]
-fn timers_of_one_name_are_shared_only_when_asked_for() {
-    let text = r#"{ "global": { "duration": 9 }, "tasks": {
+fn each_task_has_a_timer_of_its_own_also_where_names_are_equal() {
+    let app = read(
+        r#"{ "global": { "duration": 9 }, "tasks": {
         "a": { "instance": 2, "timer": { "ref": "tick", "period": 1000 } },
-                               "b": { "instance": 2, "timer": { "ref": "unique", "period": 1000 } } } }"#;
-    let own = read(text);
-    let shared = RtApp::read("test.json", text, Options { shared_timers: true, ..Options::default() }).unwrap();
-    let first_steps = |app: &RtApp| {
-        let mut workload = app.plan().workload();
-        let mut rng = Seed(1).rng();
-        let mut cx = StepContext { now: Time::ZERO, task: TaskId(0), rng: &mut rng };
-        workload.tasks.iter_mut().map(|t| t.behaviour.next(&mut cx)).collect::<Vec<_>>()
-    };
-    assert_eq!(first_steps(&own), [at_us(1000), at_us(1000), at_us(1000), at_us(1000)]);
-    assert_eq!(first_steps(&shared), [at_us(1000), at_us(2000), at_us(1000), at_us(1000)]);
+        "b": { "timer": { "ref": "tick", "period": 1000 } } } }"#,
+    );
+    let mut workload = app.plan().workload();
+    let mut rng = Seed(1).rng();
+    let mut cx = StepContext { now: Time::ZERO, task: TaskId(0), rng: &mut rng };
+    let first: Vec<Step> = workload.tasks.iter_mut().map(|task| task.behaviour.next(&mut cx)).collect();
+    assert_eq!(first, [at_us(1000), at_us(1000), at_us(1000)]);
 }
 
 #[test]
@@ -262,7 +259,7 @@ fn a_circle_of_forks_is_refused() {
 fn reading_leniently_lists_what_is_not_honoured() {
     let text = r#"{ "global": { "duration": 9 },
         "tasks": { "a": { "mem": 1, "shiny": 2, "run": 3, "policy": "SCHED_DEADLINE" } } }"#;
-    let app = RtApp::read("test.json", text, Options { lenient: true, ..Options::default() }).unwrap();
+    let app = RtApp::read("test.json", text, Options { lenient: true }).unwrap();
     assert_eq!(app.not_honoured.len(), 3, "{:?}", app.not_honoured);
     assert_eq!(steps(app.plan(), 0, 1, Span::ZERO), [run(3)]);
 }

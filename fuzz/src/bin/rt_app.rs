@@ -5,6 +5,6 @@ use goodness_work::rtapp::{Options, RtApp};
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     for lenient in [false, true] {
-        let _ = RtApp::read("fuzz.json", text, Options { lenient, ..Options::default() });
+        let _ = RtApp::read("fuzz.json", text, Options { lenient });
     }
 });

@@ -55,7 +55,7 @@ pub(super) fn experiment(text: &str, options: &OpenOptions, watch: &Watch) -> Re
 
 pub(super) fn rt_app(text: &str, options: &OpenOptions, watch: &Watch) -> Result<Work, Refusal> {
     let content = read(text, watch)?;
-    let rt_options = rtapp::Options { lenient: options.lenient, ..rtapp::Options::default() };
+    let rt_options = rtapp::Options { lenient: options.lenient };
     let source = RtApp::read(text, &content, rt_options).map_err(Refusal::usage)?;
     let warnings = source.not_honoured.iter().map(|key| format!("not honoured: {key}")).collect();
     let work = Work::of(source, options.machine_or_ideal()?, about(InputKind::RtApp, text, Some(&content)));

@@ -129,7 +129,7 @@ fn experiment(text: &str) -> String {
 }
 
 fn rt_app(text: &str) -> String {
-    let read = |lenient| RtApp::read("kept.json", text, Options { lenient, ..Options::default() });
+    let read = |lenient| RtApp::read("kept.json", text, Options { lenient });
     told(read(false)) + &told(read(true))
 }
 

@@ -13,7 +13,7 @@
 //! and whole periods for missed deadlines.
 
 use super::parts::*;
-use crate::script::{Overrun, Timer};
+use crate::script::Overrun;
 use goodness_core::tunable::TunableValue as _;
 
 pub const ABOUT: About = About {
@@ -94,7 +94,7 @@ fn x_steps() -> Vec<(Span, Span)> {
 /// Uses the CPU time of each period in turn, forever; finishes by the end of the period or late.
 fn periodic(steps: &[(Span, Span)], reports: bool) -> Arc<Script> {
     let mut script = Script { timers: 1, ..Script::default() };
-    let timer = Timer::Own(0);
+    let timer = 0;
     for (period, run) in steps {
         script.ops.push(Op::Timer { timer, period: *period, overrun: Overrun::SkipsPassed });
         if *run > Span::ZERO {

@@ -9,7 +9,7 @@
 //! requests, and that a worker of the tool takes all queued requests at one wake-up.
 
 use super::parts::*;
-use crate::script::{Overrun, Timer};
+use crate::script::Overrun;
 use goodness_core::Channel;
 
 pub const ABOUT: About = About {
@@ -81,7 +81,7 @@ fn open(plan: &mut Plan, settings: &Settings) {
         script.repeat_from(0, Some(rounds));
     }
     script.ops.extend(queues[..rest as usize].iter().flat_map(post));
-    script.ops.push(Op::Timer { timer: Timer::Own(0), period: Span::from_s(1), overrun: Overrun::KeepsGrid });
+    script.ops.push(Op::Timer { timer: 0, period: Span::from_s(1), overrun: Overrun::KeepsGrid });
     add(plan, "message", 1, &forever_script(script));
     for queue in queues {
         add(plan, "worker", 1, &worker(settings, Op::Do(Step::Wait(queue))));

@@ -1,8 +1,8 @@
 //! Workloads in rt-app's JSON.
 //!
 //! The grammar is that of rt-app's tutorial; [`coverage`] lists the supported keys. Differences to rt-app: a timer
-//! belongs to one task even if several tasks use the same `ref` ([`Options::shared_timers`] shares them, as rt-app
-//! does), CPU time is exact instead of calibrated, and a sleep of 0 does not sleep.
+//! belongs to one task even if several tasks use the same `ref` (rt-app shares them), CPU time is exact instead of
+//! calibrated, and a sleep of 0 does not sleep.
 
 pub mod coverage;
 mod groups;
@@ -26,8 +26,6 @@ const DURATION_MAX: i64 = (HORIZON_MAX.ns() / 1_000_000_000) as i64;
 pub struct Options {
     /// Accept unsupported keys and list them in [`RtApp::not_honoured`].
     pub lenient: bool,
-    /// Share one timer among all tasks with the same `ref`, unless it starts with `unique`, as rt-app does.
-    pub shared_timers: bool,
 }
 
 /// A workload read from an rt-app file.

@@ -3,7 +3,7 @@
 use super::coverage::{self, Place};
 use super::{Defaults, Reading};
 use crate::json::{Member, Value};
-use crate::script::{Op, Overrun, Plan, Script, TaskPlan, Timer};
+use crate::script::{Op, Overrun, Plan, Script, TaskPlan};
 use crate::soundness;
 use goodness_core::spelling::suggest;
 use goodness_core::{
@@ -40,7 +40,6 @@ pub(super) fn compile(reading: &mut Reading, tasks: &[Member], defaults: &Defaul
         plan: Plan::default(),
         channels: BTreeMap::new(),
         locks: BTreeMap::new(),
-        shared_timers: BTreeMap::new(),
         forks: Vec::new(),
     };
     let mut scripts = Vec::new();
@@ -179,7 +178,6 @@ struct Compiler {
     plan: Plan,
     channels: BTreeMap<String, Channel>,
     locks: BTreeMap<String, LockId>,
-    shared_timers: BTreeMap<String, u16>,
     forks: Vec<Fork>,
 }
 
@@ -431,15 +429,7 @@ impl Compiler {
         let Some(period) = period else {
             return reading.error(member.line, "\"timer\" needs a \"period\" in microseconds");
         };
-        let timer = if reading.options.shared_timers && !name.starts_with("unique") {
-            let next = self.shared_timers.len() as u16;
-            let index = *self.shared_timers.entry(name.into()).or_insert(next);
-            self.plan.shared_timers = self.shared_timers.len() as u16;
-            Timer::Shared(index)
-        } else {
-            writing.own_timer(name)
-        };
-        Ok(Op::Timer { timer, period, overrun })
+        Ok(Op::Timer { timer: writing.timer(name), period, overrun })
     }
 
     fn fork(&mut self, reading: &Reading, writing: &mut Writing, member: &Member) -> Result<Op, String> {
@@ -531,11 +521,11 @@ struct Fork {
 }
 
 impl Writing {
-    fn own_timer(&mut self, name: &str) -> Timer {
+    fn timer(&mut self, name: &str) -> u16 {
         let next = self.timers.len() as u16;
         let index = *self.timers.entry(name.into()).or_insert(next);
         self.script.timers = self.timers.len() as u16;
-        Timer::Own(index)
+        index
     }
 }
 

@@ -1,6 +1,6 @@
 //! Runs a script.
 
-use super::{Mailbox, Op, Overrun, Script, Timer, Via};
+use super::{Mailbox, Op, Overrun, Script, Via};
 use goodness_core::{Behaviour, BehaviourId, Channel, LockId, Span, Step, StepContext, Time};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,9 +9,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Spinning checks the clock after this much CPU time. rt-app does likewise between two passes of its load;
 /// the length is our choice and bounds how far a preempted spin overshoots.
 const SPIN: Span = Span::from_us(32);
-
-/// A shared timer that was never used.
-const UNSET: u64 = u64::MAX;
 
 /// A request in a mailbox.
 #[derive(Clone, Copy, Debug)]
@@ -32,16 +29,14 @@ struct Post {
 
 /// Shared state of the tasks of a run. A run is one thread, so the mutex is never contended.
 pub(super) struct Shared {
-    timers: Box<[AtomicU64]>,
     mailboxes: Box<[Mutex<VecDeque<Letter>>]>,
     /// Turns taken, by pot.
     pots: Box<[AtomicU64]>,
 }
 
 impl Shared {
-    pub fn new(timers: u16, mailboxes: u16, pots: u16) -> Shared {
+    pub fn new(mailboxes: u16, pots: u16) -> Shared {
         Shared {
-            timers: (0..timers).map(|_| AtomicU64::new(UNSET)).collect(),
             mailboxes: (0..mailboxes).map(|_| Mutex::default()).collect(),
             pots: (0..pots).map(|_| AtomicU64::new(0)).collect(),
         }
@@ -335,17 +330,11 @@ impl Interpreter {
     }
 
     /// The last expiry; `None` if the timer has not been used yet.
-    fn last_expiry(&self, timer: Timer) -> Option<Time> {
-        match timer {
-            Timer::Own(own) => self.timers[usize::from(own)],
-            Timer::Shared(index) => match self.shared.timers[usize::from(index)].load(Ordering::Relaxed) {
-                UNSET => None,
-                ns => Some(Time(ns)),
-            },
-        }
+    fn last_expiry(&self, timer: u16) -> Option<Time> {
+        self.timers[usize::from(timer)]
     }
 
-    fn next_expiry(&mut self, now: Time, timer: Timer, period: Span, overrun: Overrun) -> Time {
+    fn next_expiry(&mut self, now: Time, timer: u16, period: Span, overrun: Overrun) -> Time {
         let last = self.last_expiry(timer).or(self.origin).unwrap_or(now);
         let mut next = last + period;
         match overrun {
@@ -355,10 +344,7 @@ impl Interpreter {
             }
             Overrun::SkipsPassed | Overrun::KeepsGrid => {}
         }
-        match timer {
-            Timer::Own(own) => self.timers[usize::from(own)] = Some(next),
-            Timer::Shared(index) => self.shared.timers[usize::from(index)].store(next.0, Ordering::Relaxed),
-        }
+        self.timers[usize::from(timer)] = Some(next);
         next
     }
 

@@ -3,6 +3,7 @@
 
 use super::super::Experiment;
 use super::*;
+use goodness_core::Class;
 
 /// The surroundings of a section: text before it, what it needs, its separator, and text behind it.
 struct Frame {
@@ -167,8 +168,8 @@ fn an_undocumented_key_is_refused_and_the_nearest_named() {
 #[test]
 fn the_reference_lists_every_class() {
     let kind = TASK.iter().find(|key| key.name == "class").map_or("", |key| key.kind);
-    for (name, _) in super::super::CLASSES {
+    for name in Class::ALL.map(Class::name) {
         assert!(kind.contains(name), "class {name} is missing in \"{kind}\"");
     }
-    assert_eq!(kind.split([',', ' ']).filter(|it| !it.is_empty() && *it != "or").count(), super::super::CLASSES.len());
+    assert_eq!(kind.split([',', ' ']).filter(|it| !it.is_empty() && *it != "or").count(), Class::ALL.len());
 }
