@@ -315,8 +315,7 @@ impl<'a> Plan<'a> {
     fn one(&self, job: &Job, pulse: Told) -> Result<RunResult, Refusal> {
         let Ready { machine, mut work, tasks, seed } = self.ready(job)?;
         let remarks = work.remarks.take();
-        let mut unheeded = lacks(job.contender.policy.entry(), &work);
-        unheeded.extend(storage::unheeded(&work, job.contender.elevator.as_ref()));
+        let unheeded = unheeded(job.contender, &work);
         let (groups, end) = (work.groups.clone(), last(&work));
         let (fitted, devices) = (FittedDisk::all(&work.storage), devices(&work.storage));
         let mut lull = self.lull(job, &work);
@@ -537,6 +536,12 @@ fn named(work: &Workload, source: &dyn WorkloadSource) -> Vec<Named> {
 fn timeline_tasks(tasks: &[Named]) -> Vec<TimelineTask> {
     let of = |t: &Named| TimelineTask { name: t.name.clone(), id: t.id, priority: t.priority, process: t.process };
     tasks.iter().map(of).collect()
+}
+
+/// Features of `work` that policy and elevator of `contender` ignore, as sentences.
+fn unheeded(contender: &Contender, work: &Workload) -> Vec<String> {
+    let of_elevator = storage::unheeded(work, contender.elevator.as_ref());
+    lacks(contender.policy.entry(), work).into_iter().chain(of_elevator).collect()
 }
 
 /// Features of `work` that `policy` lacks, as sentences.

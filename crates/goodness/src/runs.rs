@@ -214,7 +214,7 @@ pub fn check_rank(name: &str) -> Result<(), Refusal> {
     if METRICS[place_of(name)].better != Better::Neither {
         return Ok(());
     }
-    let what = format!("{name} ranks nothing: neither more nor less of it is better");
+    let what = format!("{name} ranks nothing: neither more nor less is better");
     Err(Refusal::usage(what).remedy("rank by a metric of which more, or less, is better").see(See::Metrics))
 }
 

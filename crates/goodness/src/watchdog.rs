@@ -9,8 +9,8 @@ pub(crate) fn warning(contender: &Contender, number: u32, run: &RunResult) -> Op
     let (wait, limit) = (run.checked.overdue?, run.checked.watchdog?);
     let name = run.tasks.get(wait.task.index()).map_or_else(String::new, |task| figure::name(&task.name).to_string());
     Some(format!(
-        "{contender}: sched_ext's watchdog would have unloaded this policy at {} (run {number}): task \"{name}\" waited \
-         {limit} for a CPU; the simulation went on",
+        "{contender}: sched_ext's watchdog would have unloaded this policy at {} (run {number}): task \"{name}\" \
+         waited {limit} for a CPU; the simulation went on",
         wait.since + limit,
     ))
 }

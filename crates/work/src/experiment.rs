@@ -15,8 +15,7 @@
 //! program = [ { compute = "1ms" }, { sleep = "9ms" } ]
 //! ```
 //!
-//! Disks, volumes and files, and the steps that use them, are described in `experiment/storage.rs`, groups in
-//! `experiment/groups.rs`, kinds of locks in `experiment/locks.rs`, faults of the machine in `experiment/faults.rs`.
+//! [`SECTIONS`] has all tables and keys: of tasks, groups, locks, disks and faults.
 //!
 //! A programme repeats for ever; `loop = 100` bounds it. Channels and locks are named by their steps. A run lasts a
 //! day at most, and needs a duration unless its tasks end.

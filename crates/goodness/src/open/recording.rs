@@ -128,7 +128,8 @@ pub(crate) fn at_once(it: &AtOnce) -> String {
     let client = client.as_deref().unwrap_or("the client");
     format!(
         "requests of {client} are not reliable: its {connections} connections to {server} share {pairs} pair{} of \
-         tasks, whose requests wakings do not tell apart. `goodness record --messages` tells them apart, but not in replays",
+         tasks, whose requests wakings do not tell apart. `goodness record --messages` tells them apart, but not in \
+         replays",
         if *pairs == 1 { "" } else { "s" }
     )
 }

@@ -1,12 +1,4 @@
-//! Faults of the machine in an experiment file.
-//!
-//! ```toml
-//! [[fault]]
-//! at = "1s"
-//! for = "200ms"
-//! cpu = 3                # all CPUs if left out; offline needs one
-//! kind = "stolen"        # or lost-ticks, offline
-//! ```
+//! Faults of the machine in an experiment file. Their keys: `keys.rs`.
 
 use super::Reading;
 use super::keys::FAULT;

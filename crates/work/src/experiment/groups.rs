@@ -1,19 +1,4 @@
-//! Task groups of an experiment file.
-//!
-//! ```toml
-//! [[group]]
-//! name = "web"
-//! parent = "site"        # a group above in the file; left out: the root group
-//! cpu_weight = 200       # 1 to 10000, 100 if left out
-//! cpu_max = "50ms/100ms" # CPU time in each period; "max" is no limit
-//! cpu_max_burst = "10ms" # unused time that is kept
-//! cpu_request = "250m"   # of a container, in place of cpu_weight
-//! cpu_limit = "500m"     # of a container, in place of cpu_max
-//! cpu_idle = true        # runs only if nothing else wants to
-//! io_max = "rbps=10M wiops=200" # bytes and I/Os a second on each disk; what is left out has no limit
-//! io_weight = 300        # share of a disk under bfq, 1 to 1000
-//! cpuset = [0, 1]        # CPUs that its tasks may use, of those that the group around it may
-//! ```
+//! Task groups of an experiment file. Their keys: `keys.rs`.
 
 use super::Reading;
 use super::keys::GROUP;

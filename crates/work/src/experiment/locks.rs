@@ -1,12 +1,4 @@
-//! Kinds of the locks of an experiment file.
-//!
-//! ```toml
-//! [[lock]]
-//! name = "buffers"
-//! kind = "s_lock"        # mutex (also if left out), adaptive, pi, fifo, kernel, rwsem, spin or s_lock
-//! ```
-//!
-//! A lock that steps name and no `[[lock]]` describes is a `mutex`.
+//! Kinds of the locks of an experiment file. A lock that steps name and no `[[lock]]` describes is a `mutex`.
 
 use super::keys::LOCK;
 use super::{Places, Reading};

@@ -1,37 +1,4 @@
-//! Disks, volumes, files, and the steps that use them.
-//!
-//! ```toml
-//! cache = "256MiB"                  # memory for pages of files; a quarter of a gibibyte by default
-//!
-//! [[disk]]
-//! name = "sda"
-//! device = "atlas-10k:depth=4"      # see `goodness list devices`
-//! elevator = "cfq"                  # only where the work fixes it; otherwise `--elevator` decides
-//!
-//! [[volume]]                        # optional: each disk is a volume of its own name already
-//! name = "data"
-//! layout = "striped"                # linear (default), striped, mirrored, parity
-//! chunk = "64KiB"
-//! pieces = [ { disk = "sda", from = "1GiB", size = "2GiB" }, { disk = "sdb", size = "2GiB" } ]
-//!
-//! [[file]]
-//! name = "log"
-//! volume = "data"
-//! size = "64MiB"
-//! at = "0"                          # by default behind the file before it on that volume
-//! pieces = "64KiB"                  # in pieces of this size, which lie in chance order …
-//! spread = 2                        # … in so many times the file's size
-//!
-//! [[task]]
-//! io_priority = "be-2"              # rt-0 to rt-7, be-0 to be-7, idle; by default as it follows from nice
-//! program = [
-//!   { read = "log", size = "64KiB" },                        # behind the last one; through the page cache
-//!   { write = "sda", size = "4KiB", at = "random" },         # a volume: direct; waits until done
-//!   { read = "sda", size = "4KiB", at = "1MiB", wait = false },
-//!   { await = 0 },                                           # until so many of the task's own are under way
-//!   { sync = "log" },
-//! ]
-//! ```
+//! Disks, volumes, files, and the steps that use them. Their keys: `keys/storage.rs`.
 
 use super::keys::{ACCESS, DISK, FILE, PIECE, VOLUME, only};
 use super::{Places, Reading};
