@@ -316,7 +316,7 @@ impl<'a> Plan<'a> {
         let Ready { machine, mut work, tasks, seed } = self.ready(job)?;
         let remarks = work.remarks.take();
         let unheeded = unheeded(job.contender, &work);
-        let (groups, end) = (work.groups.clone(), last(&work));
+        let (groups, end, cpus) = (work.groups.clone(), last(&work), machine.cpu_count());
         let (fitted, devices) = (FittedDisk::all(&work.storage), devices(&work.storage));
         let mut lull = self.lull(job, &work);
         let began = self.timing.then(Instant::now);
@@ -324,7 +324,6 @@ impl<'a> Plan<'a> {
             .then(|| self.recorder(&machine));
         let offline = recorder.as_ref().map_or_else(Vec::new, |_| Offline::of(&work.faults));
         let throttles = recorder.as_ref().and_then(|_| Throttles::of(&work.groups));
-        let cpus = machine.cpu_count();
         let around = throttles.clone().map(|it| Box::new(move |made| it.around(made, cpus)) as Around);
         let run = simulation::run(Trial {
             policy: &job.contender.policy,

@@ -69,7 +69,7 @@ pub(crate) fn add_settings(table: &mut Table, rows: Vec<Vec<String>>, width: u16
     keep_whole(table, &[0], most);
 }
 
-/// Columns that the other columns of a table leave to `column`, in `width` columns.
+/// Columns that the other columns of a table leave to `column`, in `width` columns. Nothing is around the table.
 pub(crate) fn room(table: &mut Table, column: usize, width: u16) -> u16 {
     let count = table.column_count();
     let longest = |index: usize| {
@@ -77,7 +77,7 @@ pub(crate) fn room(table: &mut Table, column: usize, width: u16) -> u16 {
         cells.map(|cell| columns_of(&cell)).max().unwrap_or(0).max(head_word(table, index))
     };
     let others = (0..count).filter(|index| *index != column).map(longest).map(|it| it + PADDING);
-    width.saturating_sub(others.sum::<u16>() + PADDING).max(width / 8)
+    width.saturating_sub(others.sum()).max(width / 8)
 }
 
 /// `text` in lines of `most` columns, broken at blanks and after commas; a longer part after other marks of a setting,
