@@ -73,7 +73,7 @@ impl Report {
     }
 
     /// The ranking metric: the requested one, else the first measured one of a fixed list, else any with a better
-    /// direction. One that is 0 under all policies comes last: it ranks nothing.
+    /// direction. One that is 0 under all policies, or by which nothing compares with the reference, comes last.
     #[must_use]
     pub fn ranked_by(&self) -> Option<&str> {
         let asked = self.details.ranked_by.as_deref().into_iter();
@@ -92,9 +92,18 @@ impl Report {
         self.policies.len() > 1 && values.peek().is_some() && values.all(|it| it == 0.0)
     }
 
-    /// Metrics by preference, without those that are 0 everywhere.
+    /// Metrics by preference, without those that are 0 everywhere and those by which nothing compares with the
+    /// reference.
     fn that_tell(&self) -> impl Iterator<Item = &str> {
-        PREFERRED.into_iter().chain(self.metric_names()).filter(|name| !self.is_zero(name))
+        let all = PREFERRED.into_iter().chain(self.metric_names());
+        all.filter(|name| !self.is_zero(name) && self.compares(name))
+    }
+
+    /// True if the reference, where there is one beside others, has a value of the metric from which a ratio leads to
+    /// others.
+    fn compares(&self, metric: &str) -> bool {
+        let beside = self.reference().filter(|_| self.policies.len() > 1);
+        beside.is_none_or(|it| it.metric(metric).and_then(|it| it.value).is_some_and(|value| value != 0.0))
     }
 
     /// True if a policy has a value of the metric, and more or less of it is better.
@@ -201,6 +210,25 @@ mod tests {
         assert_eq!(one_is_not.ranked_by(), Some("wakeup_latency_p99"));
         assert_eq!(report(vec![of("a", 0.0, 5.0)]).ranked_by(), Some("wakeup_latency_p99"), "a run ranks nothing");
         assert_eq!(report(vec![of("a", 0.0, 0.0), of("b", 0.0, 0.0)]).ranked_by(), Some("wakeup_latency_p99"));
+    }
+
+    #[test]
+    fn a_metric_that_the_reference_lacks_ranks_only_if_there_is_nothing_else() {
+        let of = |latency, work| {
+            let mut policy = policy("a", "request_latency_p99", Better::Lower, latency);
+            let (name, better) = ("throughput".into(), Better::Higher);
+            policy.metrics.push(MetricSummary { name, better, value: work, ..MetricSummary::default() });
+            policy
+        };
+        let ranked = |reference: PolicyReport, other: PolicyReport| {
+            let reference = PolicyReport { is_reference: true, ..reference };
+            report(vec![reference, other]).ranked_by().map(String::from)
+        };
+        let [latency, work] = ["request_latency_p99", "throughput"].map(|name| Some(name.to_string()));
+        assert_eq!(ranked(of(Some(2.0), Some(5.0)), of(Some(1.0), Some(5.0))), latency);
+        assert_eq!(ranked(of(None, Some(5.0)), of(Some(1.0), Some(5.0))), work, "too few observations");
+        assert_eq!(ranked(of(Some(0.0), Some(5.0)), of(Some(1.0), Some(5.0))), work, "no ratio leads from 0 to 1");
+        assert_eq!(ranked(of(None, None), of(Some(1.0), Some(5.0))), latency, "nothing compares");
     }
 
     #[test]
