@@ -74,7 +74,8 @@ Object.assign(TimelineView.prototype, {
       const isChosen = this.lines[this.line] === line && document.activeElement === this.frame;
       c.textAlign = "left";
       c.fillStyle = isChosen ? p.accent : line.kind === "arm" ? p.ink : p.muted;
-      this.clipText(c, line.label, 2, top + line.height / 2, line.kind === "arm" ? g.width : g.label - 6);
+      const room = line.kind === "arm" ? g.width : g.label - 6;
+      this.clipText(c, this.fitted(c, line.label, room), 2, top + line.height / 2, room);
       c.fillStyle = p.rule;
       c.fillRect(g.label, top + line.height - 1, g.plot, 1);
       if (line.kind === "cpu") this.drawCpu(c, line, top, g, scale);
@@ -82,6 +83,16 @@ Object.assign(TimelineView.prototype, {
     }
     if (this.withArrows) this.drawArrows(c, visible, g);
     this.drawChosen(c, g);
+  },
+
+  /** A label in `width` pixels: its last word, which tells namesakes apart, and what there is room for before it. */
+  fitted(c, label, width) {
+    const fits = (text) => c.measureText(text).width <= width;
+    const [, name, last] = label.match(/^(.*) (\S+)$/) ?? [];
+    if (!last || fits(label)) return label;
+    let kept = name.length - 1;
+    while (kept > 0 && !fits(`${name.slice(0, kept)}… ${last}`)) kept--;
+    return `${name.slice(0, kept)}… ${last}`;
   },
 
   clipText(c, text, x, y, width) {

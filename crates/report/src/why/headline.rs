@@ -57,8 +57,11 @@ fn check_in_words(check: &Check, single: bool) -> String {
     };
     let they_are = if single { "it is" } else { "the slowest are" };
     let [change, expected] = [gone.abs(), check.expected()].map(|it| figure::percent(Some(it)));
-    let change = if gone < 0.0 { format!("{change} longer") } else { format!("{change} shorter") };
-    format!(" Simulated with {}, {they_are} {change} (at least {expected} shorter expected): {says}.", with(check))
+    let (change, expected) = match gone {
+        ..0.0 => (format!("{change} longer"), format!("{expected} shorter")),
+        _ => (format!("{change} shorter"), expected),
+    };
+    format!(" Simulated with {}, {they_are} {change} (at least {expected} expected): {says}.", with(check))
 }
 
 /// The edit that the simulation had in place of the cause.
