@@ -1,7 +1,7 @@
 //! Reproduces published results from simulated mechanisms.
 //!
 //! A study is a file here (how to run it) and a folder below `studies/` (the published numbers with their sources). Its
-//! numbers come from runs. Each inferred value is a [`Parameter`] with a range, and [`sensitivity`] shows which
+//! numbers come from runs. Each inferred value is a [`Parameter`] with a range, and [`Sensitivity`] shows which
 //! verdicts depend on it. [`STUDIES`] is the registry.
 
 mod appleton_1999;
