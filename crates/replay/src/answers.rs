@@ -6,7 +6,7 @@
 //! until one of the tasks it woke is done, that is, waits again or ends.
 //!
 //! A sender with several receivers is an event loop: it waits for any of them. It may not address a receiver again
-//! before that one has replied, but continues with whichever replies first ([`super::conversations`]).
+//! before that one has replied, but continues with whichever replies first (`conversations`).
 //!
 //! This is an inference, made only if replies are invisible: a task sends to another program by soft-interrupt edges
 //! ([`super::causes`]) at least [`super::causes::RECURRING`] times, and that program's tasks wake it less than half as

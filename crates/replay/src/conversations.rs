@@ -1,7 +1,7 @@
 //! Event loops: tasks that communicate with several peers and continue with whichever replies first.
 //!
 //! The programme of an event loop is split into *turns*. Each turn starts with a reply and contains the loop's reaction
-//! to it. In a replay the loop continues with any turn whose reply has arrived ([`super::loop_rounds`]). A peer replies
+//! to it. In a replay the loop continues with any turn whose reply has arrived (`loop_rounds`). A peer replies
 //! by waiting again after the loop has addressed it. Three rules assign work to replies. They assume that the loop
 //! serves peers in the order in which they become ready, as with `epoll`:
 //!

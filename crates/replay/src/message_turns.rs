@@ -2,7 +2,7 @@
 //!
 //! Each message that a task receives through a connection ([`super::connections`]) begins a turn of its programme; its
 //! sender's programme answers where it has sent the last byte. A replay takes the turn whose message came first, and
-//! waits while there is none ([`super::loop_rounds`]): so the loop waits for any of its connections, and what comes
+//! waits while there is none (`loop_rounds`): so the loop waits for any of its connections, and what comes
 //! while it is busy queues.
 //!
 //! A turn begins with the waking that ended the wait for its message, or with the call that receives it. Wakings by

@@ -8,7 +8,7 @@
 //! between calls: a sender wakes the receiver inside its call, or a receiver a sender that waits for room. Tasks that
 //! share one channel of a descriptor, as forks do, share the others; a sender that no waking names at all sends as the
 //! task forked next to it does. Only wakings in task context count: pipes and local sockets. The network has rules of
-//! its own ([`super::connections`], and without calls [`super::answers`] and [`super::dialogues`]).
+//! its own ([`super::connections`], and without calls [`super::answers`] and `dialogues`).
 //!
 //! A conduit is used only if the recording agrees with it: all that was received had been sent before, nobody waited
 //! for what was there already, and no message is larger than a page, which a pipe could divide. Other wakings stay

@@ -19,13 +19,13 @@ pub enum Instruction {
     SleepUntil(Time),
     /// Wait for the wake-up edge of this number.
     Wait(u32),
-    /// The same, but only if the holder of what the task waits for has begun its cycle ([`super::handoffs`]).
+    /// The same, but only if the holder of what the task waits for has begun its cycle (`handoffs`).
     WaitHeld(u32),
     /// As `Wait`, in uninterruptible sleep.
     WaitUninterruptible(u32),
     /// Fire the edge of this number.
     Post(u32),
-    /// Give the reply that starts this turn of an event loop ([`super::loop_rounds`]).
+    /// Give the reply that starts this turn of an event loop (`loop_rounds`).
     Answer(u32),
     /// Turn of an event loop in this round: wait for a reply and continue with the turn it starts.
     BeginTurn(u32),
@@ -33,7 +33,7 @@ pub enum Instruction {
     RoundEnd(u32),
     /// The loop of this round has read the message of its turn. It answers once it has read all that were there.
     HasRead(u32),
-    /// As a task of this pool: take the next service, or wait for a connection ([`super::services`]).
+    /// As a task of this pool: take the next service, or wait for a connection (`services`).
     Accept(u32),
     /// Connect to this pool.
     Connect(u32),

@@ -5,7 +5,7 @@
 //! to that one; in a replay, where requests come together in other numbers, one that comes alone would take as long as
 //! eight. Here the loop's turns are divided into *batches*: the turns whose messages were there at the batch's first
 //! answer. The time before that answer, beyond that of others, was spent on reading, in equal parts for each message.
-//! In a replay the loop reads all messages that are there, and then answers them ([`super::loop_rounds`]).
+//! In a replay the loop reads all messages that are there, and then answers them (`loop_rounds`).
 //!
 //! `epoll` says the order of reading: a peer that was reported stays in the list of those that are ready until the next
 //! look finds that it is not. So the peers of the batch before come first, in that batch's order, unless the loop has
