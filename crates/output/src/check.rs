@@ -81,7 +81,8 @@ fn kind(option: &str, start: &[u8]) -> Option<(&'static str, bool)> {
         "--csv" => ("CSV", !begins(&[b"#", b"["]) && !start.contains(&0)),
         "--parquet" => ("Parquet", begins(&[b"PAR1"])),
         "--arrow" => ("Arrow", begins(&[b"ARROW1"])),
-        "--perfetto" => ("a Perfetto trace", start.contains(&0)),
+        // The tag of a field's number is in each packet, and no text has such bytes.
+        "--perfetto" => ("a Perfetto trace", start.iter().any(|byte| *byte < 9)),
         _ => return None,
     })
 }

@@ -19,7 +19,7 @@ impl Report {
         found
     }
 
-    /// Why a verdict is open whose interval is not.
+    /// Sentence on verdicts that are open although their intervals are not.
     fn correction_caveat(&self) -> Option<String> {
         let metric = self.ranked_by()?;
         let mut rows = self.policies.iter().filter_map(|it| it.metric(metric)?.vs_reference);

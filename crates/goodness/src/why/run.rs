@@ -62,7 +62,7 @@ pub(super) fn answer(run: Explained, question: &Question, found: &Found, told: T
     Ok(why)
 }
 
-/// What a simulated recording says of itself.
+/// Note on each answer about a simulated recording.
 const REPLAYED: &str = "this is a simulation of the recorded work; `goodness verify` says how far it is off";
 
 /// Features that the policy of a run does not heed; unless it is a replay, the model's error on several CPUs; and that

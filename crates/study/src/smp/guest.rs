@@ -3,7 +3,7 @@
 /// Plays of a cell, with seeds from 1 on.
 pub const PLAYS: u64 = 3;
 
-/// What the CPUs of a guest share.
+/// Caches and cores that the CPUs of a guest share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Shape {
     /// One cache.
@@ -23,7 +23,7 @@ pub struct Guest {
     pub kernel: &'static str,
     /// CPUs.
     pub cpus: u32,
-    /// What they share.
+    /// Caches and cores that they share.
     pub shape: Shape,
 }
 
