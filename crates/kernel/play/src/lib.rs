@@ -15,6 +15,7 @@
 pub mod calibrate;
 mod cgroups;
 mod kernel;
+mod mark;
 mod pace;
 mod parker;
 mod places;

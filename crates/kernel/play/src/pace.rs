@@ -5,11 +5,16 @@
 //! the tick (on Linux 6.18, slices of 0.7 ms ended after 0.72 ms).
 //!
 //! So a task counts for itself. It computes in short stretches and reads the monotonic clock between them, which takes
-//! no system call. A stretch of the usual length is CPU time. After a much longer one, the thread reads its switch
-//! count. If it was not switched out, the whole time counts: an interrupt took it, which the kernel charges to the
-//! thread as well. If it was, only the usual length counts. The error is at most one stretch per preemption.
+//! no system call. A stretch of the usual length is CPU time. After a much longer one, the thread asks whether it was
+//! switched out. If it was not, the whole time counts: an interrupt took it, which the kernel charges to the thread as
+//! well. If it was, only the usual length counts. The error is at most one stretch per preemption.
+//!
+//! That question takes no system call either where the thread has a [`Mark`]: a lazy request to reschedule ends at the
+//! next return from a system call, so work that makes any is not work that computes. Elsewhere the thread reads its
+//! switch count.
 
 use super::kernel::switches;
+use super::mark::Mark;
 use goodness_sys::monotonic_ns;
 use std::hint::black_box;
 
@@ -46,6 +51,32 @@ fn burn(rounds: u64) {
     black_box(state);
 }
 
+/// How a thread sees whether it was switched out.
+enum Watch {
+    Idle,
+    Mark(Mark),
+    /// Switches so far.
+    Count((u64, u64)),
+}
+
+impl Watch {
+    fn begin() -> Watch {
+        Mark::set().map_or_else(|| Watch::Count(switches()), Watch::Mark)
+    }
+
+    /// True if the thread was switched out since this was last asked, or since the beginning.
+    fn was_switched_out(&mut self) -> bool {
+        match self {
+            Watch::Idle => false,
+            Watch::Mark(mark) => mark.was_cleared(),
+            Watch::Count(known) => {
+                let seen = switches();
+                std::mem::replace(known, seen) != seen
+            }
+        }
+    }
+}
+
 impl Pace {
     /// Measures the pace; takes some milliseconds of CPU time.
     #[must_use]
@@ -69,24 +100,19 @@ impl Pace {
         let paid = (*debt).min(ns);
         *debt -= paid;
         let (wanted, mut used) = (ns - paid, 0);
-        let (mut before, mut turns) = (monotonic_ns(), None);
+        let mut before = monotonic_ns();
+        // Begun before the first stretch; otherwise a preemption in it could not be recognised.
+        let mut watch = if wanted > 0 { Watch::begin() } else { Watch::Idle };
         while used < wanted {
             if over(before) {
                 return false;
             }
             let length = self.stretch.min(wanted - used);
-            // Read before the first stretch; otherwise a preemption in it could not be recognised.
-            let known = *turns.get_or_insert_with(switches);
             burn(self.rounds_in(length));
             let now = monotonic_ns();
             let took = now - before;
-            used += if took <= length + self.stretch + UNSTEADY {
-                took
-            } else {
-                let seen = switches();
-                turns = Some(seen);
-                if seen == known { took } else { length }
-            };
+            let is_long = took > length + self.stretch + UNSTEADY;
+            used += if is_long && watch.was_switched_out() { length } else { took };
             before = now;
         }
         *debt += used - wanted;

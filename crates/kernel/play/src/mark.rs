@@ -1,0 +1,156 @@
+//! A word of the calling thread that tells whether it lost its CPU, without a system call.
+//!
+//! A restartable sequence (rseq) is a piece of code that a thread names in a word of its own, and that the kernel aborts
+//! when it preempts the thread there. Where it preempts the thread elsewhere, it clears the word. So a thread that names
+//! a sequence which it never runs finds the word cleared after it lost its CPU.
+//!
+//! Source: `include/uapi/linux/rseq.h` of the kernel, the chapter on restartable sequences of the glibc manual (2.35 on).
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};
+
+/// `struct rseq_cs`: code from `start` on, of `length` bytes.
+#[repr(C, align(32))]
+#[derive(Debug)]
+struct Sequence {
+    version: u32,
+    flags: u32,
+    start: u64,
+    length: u64,
+    abort: u64,
+}
+
+/// The kernel reads the signature that glibc registered in front of where it would continue after an abort.
+static SIGNATURE: [u32; 2] = [0x5305_3053, 0];
+
+/// A sequence of one byte, where no code is.
+fn nowhere() -> u64 {
+    static SEQUENCE: OnceLock<Sequence> = OnceLock::new();
+    let abort = (&raw const SIGNATURE[1]) as u64;
+    SEQUENCE.get_or_init(|| Sequence { version: 0, flags: 0, start: 1, length: 1, abort }) as *const Sequence as u64
+}
+
+/// The part of `struct rseq` that is read and written here.
+#[repr(C)]
+struct Area {
+    cpu_start: AtomicI32,
+    /// Below 0 if the area is not registered.
+    cpu: AtomicI32,
+    sequence: AtomicU64,
+}
+
+/// Where the area of a thread lies from its thread pointer, if the C library has one.
+fn offset() -> Option<isize> {
+    static OFFSET: OnceLock<Option<isize>> = OnceLock::new();
+    *OFFSET.get_or_init(|| {
+        // SAFETY: the name ends with a zero byte; the symbol, if there is one, is a constant of that type.
+        unsafe {
+            let symbol = libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_offset".as_ptr()).cast::<isize>();
+            symbol.as_ref().copied()
+        }
+    })
+}
+
+#[cfg(target_arch = "x86_64")]
+fn thread_pointer() -> Option<*const u8> {
+    let pointer: *const u8;
+    // SAFETY: the first word at the thread pointer is the pointer itself (System V ABI, thread-local storage).
+    unsafe { std::arch::asm!("mov {}, fs:0", out(reg) pointer, options(nostack, preserves_flags, readonly)) };
+    Some(pointer)
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn thread_pointer() -> Option<*const u8> {
+    // The signature above is that of x86.
+    None
+}
+
+/// The word of the calling thread, which stays that thread's.
+pub struct Mark(&'static AtomicU64);
+
+impl Mark {
+    /// The calling thread's, if its C library and its kernel have it. Set.
+    pub fn set() -> Option<Mark> {
+        let area = thread_pointer()?.wrapping_offset(offset()?).cast::<Area>();
+        // SAFETY: glibc keeps the area there as long as the thread lives, and no other thread gets this reference.
+        let area: &'static Area = unsafe { &*area };
+        if area.cpu.load(Relaxed) < 0 {
+            return None;
+        }
+        area.sequence.store(nowhere(), Relaxed);
+        Some(Mark(&area.sequence))
+    }
+
+    /// True if the thread lost its CPU since it was last set. Sets it again.
+    pub fn was_cleared(&self) -> bool {
+        let is_cleared = self.0.load(Relaxed) == 0;
+        if is_cleared {
+            self.0.store(nowhere(), Relaxed);
+        }
+        is_cleared
+    }
+}
+
+impl Drop for Mark {
+    fn drop(&mut self) {
+        self.0.store(0, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::kernel::{set_affinity, switches};
+    use super::*;
+    use goodness_core::CpuId;
+
+    /// The control is the second half: without a switch it stays set.
+    #[test]
+    fn a_thread_that_lost_its_cpu_finds_its_mark_cleared_and_no_other_does() {
+        let both = std::thread::spawn(|| {
+            let Some(mark) = Mark::set() else { return println!("no restartable sequences here") };
+            let mut seen = [0; 2];
+            for round in 0..200 {
+                let before = switches();
+                if round % 2 == 0 {
+                    std::thread::sleep(std::time::Duration::from_micros(50));
+                }
+                let is_cleared = mark.was_cleared();
+                if switches() == before {
+                    assert!(!is_cleared, "round {round}: it kept its CPU");
+                    seen[0] += 1;
+                } else if round % 2 == 0 {
+                    assert!(is_cleared, "round {round}: it slept");
+                    seen[1] += 1;
+                }
+            }
+            assert!(seen.iter().all(|count| *count > 10), "{seen:?}");
+        });
+        both.join().expect("it ends");
+    }
+
+    #[test]
+    fn a_thread_that_is_preempted_finds_it_too() {
+        let cpus = [CpuId(0)];
+        let stop = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let _ = set_affinity(&cpus);
+                while !stop.load(Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+            let judged = scope.spawn(|| {
+                let _ = set_affinity(&cpus);
+                let Some(mark) = Mark::set() else { return };
+                let before = switches();
+                let begun = std::time::Instant::now();
+                while !mark.was_cleared() {
+                    assert!(begun.elapsed().as_secs() < 60, "never preempted beside another on its CPU");
+                }
+                assert_ne!(switches(), before);
+            });
+            judged.join().expect("it ends");
+            stop.store(true, Relaxed);
+        });
+    }
+}
