@@ -26,6 +26,10 @@ fn cycle(cpu: u32, steps: &[Step]) -> TaskSpec {
 /// Delays from a wake-up of task 0 to its run, sorted. Task 1 runs beside it on CPU 1. A
 /// remote wake-up comes from a task on CPU 0, another from the timer of CPU 1.
 fn delays(policy: &str, preempt: &str, beside: Step, class: Class, is_remote: bool) -> Vec<Span> {
+    delays_beside(policy, preempt, vec![cycle(1, &[beside])], class, is_remote)
+}
+
+fn delays_beside(policy: &str, preempt: &str, beside: Vec<TaskSpec>, class: Class, is_remote: bool) -> Vec<Span> {
     let mut machine = Machine::flat(2, 250).unwrap();
     machine.costs.interrupt = US(3);
     let period = Step::Sleep(US(30_000));
@@ -37,11 +41,12 @@ fn delays(policy: &str, preempt: &str, beside: Step, class: Class, is_remote: bo
     (woken.task.class, woken.task.rt_priority) = (class, if class.is_realtime() { 50 } else { 0 });
     // It is the one to run next whenever it wakes.
     (woken.task.nice, woken.task.slice) = (Nice::new(-20).unwrap(), Some(US(100)));
-    let mut tasks = vec![woken, cycle(1, &[beside])];
+    let mut tasks = vec![woken];
+    tasks.extend(beside);
     if is_remote {
         tasks.push(cycle(0, &[period, Step::Compute(US(10)), Step::Wake(channel)]));
     }
-    let channels = vec![ChannelKind::Semaphore];
+    let channels = vec![ChannelKind::Semaphore; 2];
     let work = Workload { tasks, channels, horizon: Some(Time::ZERO + Span::from_s(20)), ..Workload::default() };
     let kernel = if policy == "cfs" { "6.1" } else { "6.18" };
     let typed = [("kernel".to_string(), kernel.to_string()), ("preempt".to_string(), preempt.to_string())];
@@ -82,6 +87,31 @@ fn a_lazy_wake_up_from_another_cpu_waits_for_the_tick() {
     for preempt in ["none", "voluntary", "full"] {
         assert!(most(&of(preempt)) <= US(3), "{preempt}: {}", most(&of(preempt)));
     }
+}
+
+/// specs/groups-locks.md section 4.1: it acts at the next return to user mode, from a system call or an interrupt. The
+/// control is a step in user mode.
+#[test]
+fn a_lazy_wake_up_from_another_cpu_ends_with_a_system_call_or_an_interrupt() {
+    let unheard = Step::WakeAll(Channel(1));
+    let of = |beside: Vec<TaskSpec>| delays_beside("eevdf", "lazy", beside, Class::Normal, true);
+    let calling = |call: Step| vec![cycle(1, &[Step::Compute(US(500)), call])];
+    for call in [unheard, Step::Kernel(Span::ZERO)] {
+        let delays = of(calling(call));
+        assert!(most(&delays) <= US(500) && (US(150)..=US(350)).contains(&mean(&delays)), "{}", mean(&delays));
+    }
+    let user = of(calling(Step::Served(Time::ZERO)));
+    assert!(mean(&user) > MS(1), "{}", mean(&user));
+    // A timer on that CPU goes off each millisecond or so, for a task that hardly runs.
+    let mut short = cycle(1, &[]);
+    let mut is_awake = false;
+    short.task.nice = Nice::new(19).unwrap();
+    short.behaviour = Box::new(move |_: &mut StepContext| {
+        is_awake = !is_awake;
+        if is_awake { Step::Compute(US(1)) } else { Step::Sleep(MS(1)) }
+    });
+    let interrupted = of(vec![cycle(1, &[USER]), short]);
+    assert!(mean(&interrupted) < US(1_200), "{}", mean(&interrupted));
 }
 
 #[test]

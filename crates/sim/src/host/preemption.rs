@@ -3,7 +3,8 @@
 //!
 //! A held request stays with the referee as one that is on its way. It is let go at the end of the kernel's span, and
 //! `Lazy` lets it go at the next tick. A request is lazy if neither the task that runs nor the one that came is a
-//! real-time task. Requests that wait for the tick in user mode, too, are still with the policy.
+//! real-time task. Requests of other CPUs, which wait in user mode, too, for the tick, a system call or an interrupt, are
+//! still with the policy.
 //!
 //! A critical section in user mode keeps its CPU for some microseconds after a request, in kernels with extensions of
 //! slices (section 4.4). The request waits for the end of the section, of the extension, or for a system call.
@@ -37,6 +38,15 @@ impl Host<'_> {
     pub fn leave_kernel(&mut self, cpu: CpuId, task: TaskId) {
         self.runs[task.index()].in_kernel = false;
         if self.referee.is_asked(cpu) || self.referee.waits_for_tick(cpu) && self.referee.ask(cpu) {
+            self.asked.push(cpu);
+        }
+    }
+
+    /// The task that runs on `cpu` returns to user mode after a system call or an interrupt: under `Lazy`, a request of
+    /// another CPU takes effect.
+    #[cold]
+    pub fn return_to_user(&mut self, cpu: CpuId) {
+        if !self.is_in_kernel(cpu) && self.referee.waits_for_tick(cpu) && self.referee.ask(cpu) {
             self.asked.push(cpu);
         }
     }

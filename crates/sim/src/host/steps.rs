@@ -4,7 +4,8 @@ use super::Host;
 use super::tasks::{Deferred, Section};
 use crate::places::Waiting;
 use goodness_core::{
-    Channel, CpuId, CpuSet, Enqueue, Event, GroupId, Off, Overhead, Span, State, Step, Stop, Task, TaskId, Time,
+    Channel, CpuId, CpuSet, Enqueue, Event, GroupId, Off, Overhead, Preemption, Span, State, Step, Stop, Task, TaskId,
+    Time,
 };
 
 /// Consecutive zero-time steps after which a task counts as stuck.
@@ -18,7 +19,8 @@ pub enum Then {
     Stop,
 }
 
-/// True if the kernel sees the step, so that an extension of the slice ends with it. Locks are taken in user mode.
+/// True if the kernel sees the step: an extension of the slice ends with it, and a lazy request after it. Locks are
+/// taken in user mode.
 fn is_system_call(step: &Step) -> bool {
     !matches!(
         step,
@@ -135,7 +137,12 @@ impl Host<'_> {
                 return Then::Next;
             }
         }
-        self.perform_rare(cpu, task, step)
+        let is_call = is_system_call(&step);
+        let then = self.perform_rare(cpu, task, step);
+        if is_call && self.preemption == Preemption::Lazy && matches!(then, Then::Next) {
+            self.return_to_user(cpu);
+        }
+        then
     }
 
     fn perform_rare(&mut self, cpu: CpuId, task: TaskId, step: Step) -> Then {

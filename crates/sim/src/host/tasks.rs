@@ -4,8 +4,8 @@ use super::Host;
 use crate::calendar::Entry;
 use crate::calendar::class;
 use goodness_core::{
-    Behaviour, CpuId, CpuSet, Enqueue, Event, FaultKind, LockId, Overhead, Rng, Seed, Span, Start, State, Step,
-    StepContext, TaskId, Time, WakeSource, Workload,
+    Behaviour, CpuId, CpuSet, Enqueue, Event, FaultKind, LockId, Overhead, Preemption, Rng, Seed, Span, Start, State,
+    Step, StepContext, TaskId, Time, WakeSource, Workload,
 };
 
 /// The host's state of a task, hidden from policies: one cache line, touched by each burst. Other data is in columns of
@@ -239,6 +239,9 @@ impl Host<'_> {
         debug_assert_eq!(self.referee.tasks().state(task), State::Blocked);
         let from = if waker.is_some() { WakeSource::Task } else { WakeSource::Interrupt };
         self.place(task, || Enqueue::Wakeup { waker, on, sync, from }, waker, from, on);
+        if waker.is_none() && self.preemption == Preemption::Lazy {
+            self.return_to_user(on);
+        }
     }
 
     /// Chooses a CPU for `task` and queues it there. `by` is the CPU that does the work.

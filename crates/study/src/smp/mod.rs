@@ -21,8 +21,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use suite::{Cell, SUITES, Suite};
 
-/// Simulated runs of each cell, with a seed each. A choice: their mean varies by a third of what one run does.
-pub const RUNS: u32 = 8;
+/// Simulated runs of each cell, with a seed each. A choice: their mean varies by a fifth of what one run does.
+pub const RUNS: u32 = 24;
 /// Slices kept of a schedule: more than any play has.
 pub(crate) const SLICES: usize = 1 << 20;
 

@@ -5,10 +5,11 @@
 //! - Idle CPUs are balanced at the tick of the first CPU that has reason to, not by the first idle CPU.
 //! - Ticks come in a fixed order. In the kernel chance decides whether a CPU looks before or after another one's tick;
 //!   here it delays a pass by a tick.
-//! - If the busiest queue has pinned tasks alone, no other is searched, and no other CPU of the group is tried.
+//! - If tasks may not run on a CPU, no other CPU of its group is tried.
 //! - A pass takes no time: a CPU that runs out of work looks at all levels that the dice allow, and no two CPUs balance
 //!   memory nodes at a time.
 
+mod busiest;
 mod luck;
 
 use super::Stack;
@@ -17,9 +18,9 @@ use super::domains::{Comparison, Domain, Group, Imbalance, Kind};
 use super::load::FULL;
 use super::moves::Moving;
 use super::order::{Order, Version};
+use busiest::Busiest;
 use goodness_core::{Context, CpuId, Effort, GroupId, Idle, Level, Machine, Pull, Rng, Seed, Span, Time};
 pub(super) use luck::Luck;
-use std::cmp::Ordering;
 
 /// Factor by which a busy CPU balances less often than an idle one.
 const BUSY_FACTOR: u64 = 16;
@@ -87,6 +88,8 @@ pub struct Balancer {
     next_idle: Time,
     /// By first CPU of a group and level: a level below could not be balanced because of pinned tasks.
     pinned: Vec<[bool; 4]>,
+    /// Queues in which the present pass found tasks alone that may not run on its CPU.
+    pub(super) dropped: Vec<CpuId>,
     rng: Rng,
     round: Round,
 }
@@ -108,6 +111,7 @@ impl Balancer {
             next: vec![Time::ZERO; cpus],
             next_idle: Time::ZERO,
             pinned: vec![[false; 4]; cpus],
+            dropped: Vec::with_capacity(cpus),
             rng,
             round: Round { cpus: Vec::with_capacity(cpus), ..Round::default() },
         }
@@ -214,31 +218,6 @@ impl Balancer {
     }
 }
 
-/// The busiest group so far of those that a pass looks at.
-#[derive(Default)]
-struct Busiest<'a> {
-    found: Option<(Kind, Group, &'a [CpuId])>,
-    /// Groups that are as busy.
-    equals: u64,
-}
-
-impl<'a> Busiest<'a> {
-    /// Compares it with another group. With `rng`, any of overloaded groups that are alike is it: averages that
-    /// have converged differ by rounding, which depends on when each CPU brought its own up to date.
-    fn compare(&mut self, other: (Kind, Group, &'a [CpuId]), rng: Option<&mut Rng>) {
-        let (kind, group, _) = &other;
-        let order = match &self.found {
-            None => Ordering::Greater,
-            Some((than, busiest, _)) => kind.cmp(than).then(group.rank(*kind).cmp(&busiest.rank(*than))),
-        };
-        self.equals = if order == Ordering::Greater { 1 } else { self.equals + u64::from(order == Ordering::Equal) };
-        let is_drawn = || *kind == Kind::Overloaded && rng.is_some_and(|rng| rng.below(self.equals) == 0);
-        if order == Ordering::Greater || (order == Ordering::Equal && is_drawn()) {
-            self.found = Some(other);
-        }
-    }
-}
-
 impl<O: Order> Stack<O> {
     pub(super) fn propose(&mut self, cx: &Context, cpu: CpuId, idle: Idle) -> Option<Pull> {
         if cx.machine.cpu_count() == 1 {
@@ -287,6 +266,12 @@ impl<O: Order> Stack<O> {
         let mut pull = None;
         if let Some(mut moving) = self.look(cx, cpu, domain, true, true) {
             pull = self.next_move(cx, &mut moving);
+            while pull.is_none()
+                && let Some(other) = self.look_elsewhere(cx, &moving)
+            {
+                moving = other;
+                pull = self.next_move(cx, &mut moving);
+            }
             pull = self.end_pass(cx, &moving).or(pull);
         } else {
             self.balancer.is_balanced(&cx.machine, cpu, domain.level, true, false);
@@ -306,6 +291,10 @@ impl<O: Order> Stack<O> {
                 if let Some(pull) = self.next_move(cx, &mut moving) {
                     self.balancer.round.moving = Some(moving);
                     return Some(pull);
+                }
+                if let Some(other) = self.look_elsewhere(cx, &moving) {
+                    self.balancer.round.moving = Some(other);
+                    continue;
                 }
                 if let Some(pull) = self.end_pass(cx, &moving) {
                     return Some(pull);
@@ -413,6 +402,19 @@ impl<O: Order> Stack<O> {
         free.or_else(|| idle.next()).unwrap_or(group[0])
     }
 
+    /// If nothing in the queue of `moving` may run on its CPU, looks again, without that queue.
+    fn look_elsewhere(&mut self, cx: &Context, moving: &Moving) -> Option<Moving> {
+        if !moving.is_all_pinned() {
+            return None;
+        }
+        let Moving { domain, from, to, to_idle, is_newly, .. } = *moving;
+        self.note_pinned(&cx.machine, moving);
+        self.balancer.dropped.push(from);
+        let mut found = self.look(cx, to, domain, to_idle, is_newly)?;
+        found.is_any_pinned = true;
+        Some(found)
+    }
+
     /// Looks for the queue from which `cpu` should take tasks, and how many.
     pub(super) fn look(
         &mut self,
@@ -470,12 +472,15 @@ impl<O: Order> Stack<O> {
         let mut group = Group { cpus: cpus.len() as u64, is_pinned, is_core, is_unequal, bounds, ..Group::default() };
         for cpu in cpus {
             let averages = self.loads.of_cpu(cx.now, *cpu);
+            group.capacity += averages.capacity;
+            group.cores += u64::from(cpu == &cpus[0] || machine.group(*cpu, Level::Smt)[0] == *cpu);
+            if self.balancer.dropped.contains(cpu) {
+                continue;
+            }
             let fair = self.fair_tasks(*cpu);
             group.load += averages.load;
             group.runnable += averages.runnable;
             group.util += averages.util;
-            group.capacity += averages.capacity;
-            group.cores += u64::from(cpu == &cpus[0] || machine.group(*cpu, Level::Smt)[0] == *cpu);
             group.tasks += u64::from(self.tasks(*cpu));
             group.fair += u64::from(fair);
             group.idle += u64::from(self.is_idle(*cpu));
@@ -502,7 +507,7 @@ impl<O: Order> Stack<O> {
         let here = self.loads.of_cpu(cx.now, to).capacity;
         let mut busiest: Option<(u64, CpuId)> = None;
         for cpu in cpus.iter().copied() {
-            let fair = self.fair_tasks(cpu);
+            let fair = if self.balancer.dropped.contains(&cpu) { 0 } else { self.fair_tasks(cpu) };
             let averages = self.loads.of_cpu(cx.now, cpu);
             let is_squeezed = averages.capacity * domain.percent() < averages.whole * 100;
             let value = match amount {
@@ -543,27 +548,6 @@ mod tests {
         assert_eq!([ms(2, 1000, 2, false), ms(4, 1000, 8, false), ms(2, 100, 4, false)], [31, 127, 60]);
         assert_eq!([ms(4, 250, 4, true), ms(4, 250, 8, true)], [4, 8]);
         assert_eq!(ms(2, 250, 512, false), 200, "a tenth of a second for each CPU");
-    }
-
-    /// The control: without a draw, the first of equal groups is always found.
-    #[test]
-    fn any_of_overloaded_groups_that_are_alike_is_found_and_of_others_the_first() {
-        let cpus = [0, 1, 2].map(CpuId);
-        let found = |kind: Kind, rng: &mut Option<Rng>| {
-            let mut busiest = Busiest::default();
-            cpus.iter()
-                .for_each(|cpu| busiest.compare((kind, Group::default(), std::slice::from_ref(cpu)), rng.as_mut()));
-            busiest.found.expect("a group").2[0].index()
-        };
-        let counts = |kind, mut rng: Option<Rng>| {
-            let mut counts = [0; 3];
-            (0..3_000).for_each(|_| counts[found(kind, &mut rng)] += 1);
-            counts
-        };
-        let drawn = counts(Kind::Overloaded, Some(goodness_core::Seed(7).rng()));
-        assert!(drawn.iter().all(|count| (900..1_100).contains(count)), "a third each: {drawn:?}");
-        assert_eq!(counts(Kind::Overloaded, None), [3_000, 0, 0]);
-        assert_eq!(counts(Kind::Spare, Some(goodness_core::Seed(7).rng())), [3_000, 0, 0]);
     }
 
     /// A group counts cores, not threads, and knows the least and the greatest capacity of its CPUs.

@@ -320,7 +320,10 @@ impl Comparison {
         if own >= other || own >= self.average {
             return 0;
         }
-        let above = other.saturating_sub(self.average) * self.busiest.0.capacity;
+        let above = match other.checked_sub(self.average) {
+            Some(above) => above * self.busiest.0.capacity,
+            None => u64::MAX,
+        };
         let below = (self.average - own) * self.local.0.capacity;
         above.min(below) / FULL
     }
@@ -369,6 +372,15 @@ mod tests {
         assert_eq!([2, 4, 8].map(amount), [512, 256, 128].map(|load| Some(Imbalance::Load(load))));
         assert_eq!(busy(cpu(1, 512), cpu(2, 1024), 1536).imbalance(V), None);
         assert_eq!(busy(cpu(2, 1024), cpu(1, 1024), 1536).imbalance(V), None, "the other way round");
+    }
+
+    /// The amounts of the kernel have no sign: a probe in Linux 6.12 saw a CPU of load 890 ask one of 2048 for what it
+    /// lacked to the average of 2295. The control is a busiest CPU above the average.
+    #[test]
+    fn a_cpu_takes_all_it_lacks_from_one_below_the_average() {
+        let of = |load: u64| Group { load, ..cpu(2, 1024) };
+        assert_eq!(busy(of(890), of(2048), 2295).imbalance(V), Some(Imbalance::Load(1405)));
+        assert_eq!(busy(of(890), of(2395), 2295).imbalance(V), Some(Imbalance::Load(100)));
     }
 
     /// specs/smp.md T-SMP-10: two hogs on one CPU, the other idle.

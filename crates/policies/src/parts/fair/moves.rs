@@ -5,7 +5,7 @@
 use super::domains::{Domain, Imbalance};
 use super::order::Order;
 use super::{Running, Stack};
-use goodness_core::{Context, CpuId, Effort, Level, Pull, Span, TaskId};
+use goodness_core::{Context, CpuId, Effort, Level, Machine, Pull, Span, TaskId};
 
 /// A task that ran more recently than this counts as cache-hot.
 const MIGRATION_COST: Span = Span::from_us(500);
@@ -15,10 +15,10 @@ const ACTIVE_TRIES: u32 = 2;
 /// Tasks on their way from one CPU to another.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moving {
-    domain: Domain,
-    from: CpuId,
-    to: CpuId,
-    to_idle: bool,
+    pub domain: Domain,
+    pub from: CpuId,
+    pub to: CpuId,
+    pub to_idle: bool,
     /// The receiver just ran out of work.
     pub is_newly: bool,
     /// The task is to move because it is too large for its CPU, or real-time tasks leave little to it.
@@ -27,7 +27,7 @@ pub(super) struct Moving {
     /// Candidates that may still be looked at.
     looks: u32,
     moved: u32,
-    is_any_pinned: bool,
+    pub is_any_pinned: bool,
     are_all_pinned: bool,
 }
 
@@ -47,6 +47,11 @@ impl Moving {
             is_any_pinned,
             are_all_pinned,
         }
+    }
+
+    /// True if it looked at tasks, and none may run on its CPU.
+    pub fn is_all_pinned(&self) -> bool {
+        self.moved == 0 && self.is_any_pinned && self.are_all_pinned
     }
 }
 
@@ -153,14 +158,20 @@ impl<O: Order> Stack<O> {
         true
     }
 
+    /// Tells the level above if tasks that may not run everywhere kept `moving` from what it wanted.
+    pub(super) fn note_pinned(&mut self, machine: &Machine, moving: &Moving) {
+        if moving.is_any_pinned && !moving.amount.is_none() {
+            self.balancer.set_pinned(machine, moving.to, moving.domain.level, true);
+        }
+    }
+
     /// Ends a pass: the next comes sooner or later. Returns the task that is moved although it runs.
     pub(super) fn end_pass(&mut self, cx: &Context, moving: &Moving) -> Option<Pull> {
         let Moving { domain, to, is_newly, .. } = *moving;
         let (machine, level) = (&cx.machine, domain.level);
-        if moving.is_any_pinned && !moving.amount.is_none() {
-            self.balancer.set_pinned(machine, to, level, true);
-        }
-        if moving.moved == 0 && moving.is_any_pinned && moving.are_all_pinned {
+        self.balancer.dropped.clear();
+        self.note_pinned(machine, moving);
+        if moving.is_all_pinned() {
             self.balancer.is_balanced(machine, to, level, is_newly, true);
             return None;
         }

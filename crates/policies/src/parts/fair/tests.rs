@@ -195,6 +195,24 @@ fn a_task_that_sleeps_but_is_still_queued_is_moved_by_old_kernels() {
     }
 }
 
+/// specs/smp.md section 3.3, item 5: CPU 2 cannot have the tasks of CPU 0, which comes first, and takes one of CPU 1.
+/// The control has no task there that may move.
+#[test]
+fn a_queue_of_tasks_that_may_not_run_here_is_dropped_and_another_searched() {
+    let pulled = |second: CpuSet| {
+        let mut driver = driver(3, Kernel::V6_18);
+        for (cpu, affinity) in [(0, CpuSet::of(&[CpuId(0)])), (1, second)] {
+            run(&mut driver, cpu, Class::Normal);
+            let waiting = task(&mut driver, Class::Normal, affinity);
+            let _ = driver.enqueue(waiting, CpuId(cpu), Enqueue::Fork { parent: None });
+        }
+        driver.pass(400);
+        driver.call(|stack, cx| stack.propose(cx, CpuId(2), Idle::Newly)).map(|pull| (pull.from, pull.to))
+    };
+    assert_eq!(pulled(CpuSet::All), Some((CpuId(1), CpuId(2))));
+    assert_eq!(pulled(CpuSet::of(&[CpuId(1)])), None);
+}
+
 /// specs/smp.md section 3.7: the time of an idle CPU's next pass counts from its last one, by its short interval.
 #[test]
 fn a_cpu_that_runs_out_of_work_is_balanced_soon() {
