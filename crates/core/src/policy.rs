@@ -44,7 +44,7 @@ crate::choices! {
     /// Preemption model of a kernel: when a request to reschedule a busy CPU takes effect. In the kernel
     /// ([`Step::Kernel`](crate::Step::Kernel)) `none` and `voluntary` wait for its end, `full` does not, and `lazy`
     /// does until the next tick, unless a real-time task is to run. In user mode `lazy` lets a request from another CPU
-    /// wait for the tick, too (specs/groups-locks.md section 4.1).
+    /// wait for the end of a system call, an interrupt or the tick (specs/groups-locks.md section 4.1).
     pub enum Preemption { None = "none", Voluntary = "voluntary", Full = "full", Lazy = "lazy" }
 }
 
