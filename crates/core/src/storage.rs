@@ -192,6 +192,8 @@ pub struct StorageSpec {
     pub files: Vec<FileSpec>,
     /// Pages of memory for the page cache.
     pub cache_pages: u32,
+    /// Each I/O that a task submits itself is a request: served when an [`IoStep::Await`] of the task takes it.
+    pub serves_ios: bool,
 }
 
 /// A step of a task that concerns storage.
@@ -211,7 +213,8 @@ pub enum IoStep {
         /// True if a write is synchronous. Reads always are.
         sync: bool,
     },
-    /// Wait uninterruptibly until at most this many of the task's own I/Os are in flight.
+    /// Wait uninterruptibly until at most this many of the task's own I/Os are in flight. If I/Os are requests, the task
+    /// takes those that are done, in the order of their completion, until it has at most so many that it did not take.
     Await {
         /// Number that may remain.
         at_most: u32,

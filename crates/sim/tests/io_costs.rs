@@ -32,7 +32,7 @@ fn perform(all: Vec<Vec<Step>>, elevator: &str, queues: u32, io: IoCosts) -> Vec
     let disks = Storage::new(vec![disk], std::slice::from_ref(&volume)).unwrap();
     let disk = DiskSpec::of("sda", "null");
     let file = FileSpec { name: "f".into(), volume: VolumeId(0), sector: 0, pages: 4096, fragments: None };
-    let storage = StorageSpec { disks: vec![disk], volumes: vec![volume], files: vec![file], cache_pages: 1024 };
+    let storage = StorageSpec { disks: vec![disk], volumes: vec![volume], files: vec![file], cache_pages: 1024, serves_ios: false };
     let task = |(number, steps): (u32, Vec<Step>)| {
         let mut steps = steps.into_iter();
         TaskSpec {

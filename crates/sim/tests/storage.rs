@@ -19,6 +19,7 @@ fn spec(sectors: u64) -> StorageSpec {
         volumes: vec![VolumeSpec { name: "sda".into(), layout: Layout::Linear, pieces: vec![piece] }],
         files: vec![file("a", 0, 1000), file("b", 100_000, 1000)],
         cache_pages: 1000,
+        ..StorageSpec::default()
     }
 }
 

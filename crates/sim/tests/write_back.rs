@@ -52,6 +52,7 @@ fn written(limit: &str) -> [u64; 2] {
         files: vec![file(0), file(1)],
         // 400 MiB: the flusher begins at 40, writers wait at 80.
         cache_pages: 400 * MIB,
+        ..StorageSpec::default()
     };
     let disks = Storage::new(vec![disk], &storage.volumes).unwrap();
     let tasks = (0..2).map(|number| writer(owners[number as usize], FileId(number))).collect();

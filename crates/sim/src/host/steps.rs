@@ -104,6 +104,7 @@ impl Host<'_> {
         if self.charging.io && self.waits_after_work(task) {
             return self.wait_for_io(cpu, task);
         }
+        self.take_ios(task);
         let deferred = self.deferred(task);
         let now = self.now();
         let run = &mut self.runs[task.index()];

@@ -24,7 +24,8 @@ const PLUG_MAX: usize = 1024;
 
 /// Marks the tag of an I/O that belongs to a transfer of the page cache.
 const TRANSFER: u64 = 1 << 63;
-/// Marks the tag of the flush that ends a task's sync. Other tags are the numbers of tasks.
+/// Marks the tag of the flush that ends a task's sync. Other tags are the numbers of tasks, and above bit 32 those of
+/// their I/Os, where these are requests.
 const FLUSH: u64 = 1 << 62;
 
 /// End of the first part of `pages` pages from `page`, in a file of `size` pages, and the number of pages that remain,
@@ -54,6 +55,8 @@ pub struct StorageRun {
     throttled: VecDeque<(TaskId, u32)>,
     /// Number of groups.
     groups: u32,
+    /// The I/Os of tasks are requests.
+    serves_ios: bool,
     pub flusher: Flusher,
     armed: Time,
     is_busy: bool,
@@ -88,6 +91,7 @@ impl StorageRun {
             woken: Vec::new(),
             throttled: VecDeque::new(),
             groups,
+            serves_ios: spec.serves_ios,
             flusher: Flusher::new(domains),
             armed: Time::NEVER,
             is_busy: false,
@@ -150,6 +154,11 @@ impl StorageRun {
 
     /// Submits plugged I/O to the block layer, volume by volume.
     fn submit_plugged(&mut self, now: Time) {
+        if self.serves_ios {
+            for (_, io) in self.plug.iter().filter(|(_, io)| io.tag & (TRANSFER | FLUSH) == 0) {
+                self.tasks[io.tag as u32 as usize].taken.submit((io.tag >> 32) as u32, now);
+            }
+        }
         for group in self.plug.chunk_by(|a, b| a.0 == b.0) {
             self.batch.clear();
             self.batch.extend(group.iter().map(|(_, io)| *io));
@@ -168,22 +177,23 @@ impl Host<'_> {
         }
         match step {
             IoStep::Submit { volume, op, sector, sectors, sync } => {
-                let io = Io {
-                    op,
-                    sync: sync || op == Operation::Read,
-                    tag: u64::from(task.0),
-                    ..self.io(task, cpu, sector, sectors)
-                };
+                let io = self.io(task, cpu, sector, sectors);
                 let storage = self.storage.as_mut().expect("checked");
-                storage.plug.push((volume, io));
                 let it = &mut storage.tasks[task.index()];
+                let number = if storage.serves_ios { it.taken.number() } else { 0 };
+                let tag = u64::from(task.0) | u64::from(number) << 32;
+                storage.plug.push((volume, Io { op, sync: sync || op == Operation::Read, tag, ..io }));
                 it.under_way += 1;
                 it.uses(volume);
                 Then::Next
             }
             IoStep::Await { at_most } => {
                 let storage = self.storage.as_mut().expect("checked");
-                storage.tasks[task.index()].awaits = Some(at_most);
+                let it = &mut storage.tasks[task.index()];
+                it.awaits = Some(at_most);
+                if storage.serves_ios {
+                    it.taken.asks(at_most);
+                }
                 self.wait_for_io(cpu, task)
             }
             IoStep::Read { file, page, pages } => self.read(cpu, task, file, page, pages),
@@ -360,6 +370,17 @@ impl Host<'_> {
         std::mem::take(&mut storage.tasks[task.index()].will_wait)
     }
 
+    /// `task` goes on after it waited for I/O, and takes what is done.
+    pub fn take_ios(&mut self, task: TaskId) {
+        let now = self.now();
+        while let Some(storage) = &mut self.storage
+            && let it = &mut storage.tasks[task.index()]
+            && let Some(submitted) = it.taken.take(it.under_way)
+        {
+            self.emit(Event::Served { task, latency: now.since(submitted) });
+        }
+    }
+
     /// Removes and returns the step that `task` put off.
     pub fn deferred(&mut self, task: TaskId) -> Option<Step> {
         self.storage.as_mut()?.tasks[task.index()].deferred.take()
@@ -474,7 +495,12 @@ impl Host<'_> {
         match outcome {
             Outcome::Waiting { .. } if tag & FLUSH == 0 => it.unadmitted += 1,
             Outcome::Admitted { .. } if tag & FLUSH == 0 => it.unadmitted -= 1,
-            Outcome::Done { .. } if tag & FLUSH == 0 => it.under_way -= 1,
+            Outcome::Done { .. } if tag & FLUSH == 0 => {
+                it.under_way -= 1;
+                if storage.serves_ios {
+                    it.taken.complete((tag >> 32) as u32);
+                }
+            }
             Outcome::Done { .. } => it.transfers -= 1,
             _ => {}
         }

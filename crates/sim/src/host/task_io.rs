@@ -2,6 +2,7 @@
 
 use goodness_core::{CpuId, FileId, Io, Step, Time, VolumeId};
 use goodness_memory::ReadAhead;
+use std::collections::VecDeque;
 
 /// Storage steps of a task at one instant after which it counts as stuck, even if it waited in between.
 pub const STEPS_MAX: u32 = 1_000_000;
@@ -29,6 +30,8 @@ pub struct TaskIo {
     pub volumes: Vec<VolumeId>,
     /// Read-ahead of the files it has read.
     ahead: Vec<(FileId, ReadAhead)>,
+    /// I/Os that are requests, where the work has such.
+    pub taken: Taken,
     /// True while its CPU works for its I/O before it blocks.
     pub will_wait: bool,
     /// True while it is blocked until all this allows it to go on.
@@ -36,6 +39,52 @@ pub struct TaskIo {
     /// Time of its last storage step, and the number of such steps at that time.
     at: Time,
     steps: u32,
+}
+
+/// I/Os of a task that are requests: in flight, done but not taken yet, and how many may stay so.
+#[derive(Default)]
+pub struct Taken {
+    /// Submission times, by number, and the numbers that are free.
+    submitted: Vec<Time>,
+    free: Vec<u32>,
+    /// Submission times of those that are done, in the order of completion.
+    done: VecDeque<Time>,
+    /// Number that may stay untaken when the task goes on.
+    at_most: Option<u32>,
+}
+
+impl Taken {
+    /// A number for a new I/O.
+    pub fn number(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            self.submitted.push(Time::NEVER);
+            self.submitted.len() as u32 - 1
+        })
+    }
+
+    pub fn submit(&mut self, number: u32, now: Time) {
+        self.submitted[number as usize] = now;
+    }
+
+    pub fn complete(&mut self, number: u32) {
+        self.done.push_back(self.submitted[number as usize]);
+        self.free.push(number);
+    }
+
+    /// The task takes I/Os when it goes on, until at most so many are left.
+    pub fn asks(&mut self, at_most: u32) {
+        self.at_most = Some(at_most);
+    }
+
+    /// Takes the next, now that the task goes on with `under_way` in flight. Returns when it was submitted.
+    pub fn take(&mut self, under_way: u32) -> Option<Time> {
+        let at_most = self.at_most?;
+        if under_way as usize + self.done.len() <= at_most as usize {
+            self.at_most = None;
+            return None;
+        }
+        self.done.pop_front()
+    }
 }
 
 /// A sync in flight.

@@ -76,6 +76,7 @@ impl FioWork {
             volumes: vec![VolumeSpec { name: "disk".into(), layout: Layout::Linear, pieces: vec![disk] }],
             files: layout.files,
             cache_pages: CACHE_PAGES,
+            serves_ios: true,
         };
         let mut notes = notes(&jobs, options, &storage);
         notes.extend(jobs.iter().zip(&extents).filter(|(job, _)| job.clone == 0).filter_map(endless));

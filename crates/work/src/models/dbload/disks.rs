@@ -68,6 +68,7 @@ pub fn storage(settings: &Settings, exports: &[ExportFile]) -> StorageSpec {
         ],
         files: files(settings, exports),
         cache_pages: ((MEMORY - PROGRAMMES).saturating_sub(settings.cache) * 256).max(1) as u32,
+        serves_ios: false,
     }
 }
 
