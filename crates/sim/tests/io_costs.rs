@@ -23,6 +23,11 @@ fn run(tasks: u32, reads: usize, elevator: &str, queues: u32, io: IoCosts) -> Ve
 
 /// The events of tasks with these steps, one a CPU, on a device that takes 5 ms and has a file.
 fn perform(all: Vec<Vec<Step>>, elevator: &str, queues: u32, io: IoCosts) -> Vec<(Time, Event)> {
+    perform_as(all, elevator, queues, io, false)
+}
+
+/// The same; if `serves_ios`, I/Os are requests.
+fn perform_as(all: Vec<Vec<Step>>, elevator: &str, queues: u32, io: IoCosts, serves_ios: bool) -> Vec<(Time, Event)> {
     let tasks = all.len() as u32;
     let device = goodness_device::by_name(&format!("null:latency=5ms,depth=64,queues={queues}"), Seed(1)).unwrap();
     let options = QueueOptions { hz: 1000, cpus: tasks as u16, ..QueueOptions::default() };
@@ -32,7 +37,8 @@ fn perform(all: Vec<Vec<Step>>, elevator: &str, queues: u32, io: IoCosts) -> Vec
     let disks = Storage::new(vec![disk], std::slice::from_ref(&volume)).unwrap();
     let disk = DiskSpec::of("sda", "null");
     let file = FileSpec { name: "f".into(), volume: VolumeId(0), sector: 0, pages: 4096, fragments: None };
-    let storage = StorageSpec { disks: vec![disk], volumes: vec![volume], files: vec![file], cache_pages: 1024, serves_ios: false };
+    let (disks_of_run, disks) = (disks, vec![disk]);
+    let storage = StorageSpec { disks, volumes: vec![volume], files: vec![file], cache_pages: 1024, serves_ios };
     let task = |(number, steps): (u32, Vec<Step>)| {
         let mut steps = steps.into_iter();
         TaskSpec {
@@ -53,7 +59,7 @@ fn perform(all: Vec<Vec<Step>>, elevator: &str, queues: u32, io: IoCosts) -> Vec
     machine.costs.io = io;
     let policy = MadePolicy::of::<goodness_policies::rr::RoundRobin>(&machine, Default::default(), Seed(1));
     let mut seen = Vec::new();
-    simulate_with(&machine, policy, work, Some(disks), &mut seen, Options::default()).unwrap();
+    simulate_with(&machine, policy, work, Some(disks_of_run), &mut seen, Options::default()).unwrap();
     seen
 }
 
@@ -100,6 +106,30 @@ fn a_cpu_works_for_a_submission_before_the_device_and_for_a_completion_behind_it
     assert_eq!((end(&seen), spent(&seen, Overhead::Io)), (MS * 11, MS * 5));
     let seen = run(1, 1, "none", 1, IoCosts::default());
     assert_eq!((end(&seen), spent(&seen, Overhead::Io)), (MS * 6, NOTHING));
+}
+
+/// Three I/Os are done together after 5 ms. The task takes one each time that it waits, as few as it must, and computes
+/// for 1 ms in between. The control: I/Os that are no requests.
+#[test]
+fn an_io_that_is_a_request_is_served_when_its_task_takes_it() {
+    let leave = |at_most| Step::Io(IoStep::Await { at_most });
+    let served = |io: IoCosts, serves_ios| -> Vec<(Time, Span)> {
+        let reads = (0..3).map(|index| read(0, index));
+        let takes = [leave(2), Step::Compute(MS), leave(1), Step::Compute(MS), AWAIT];
+        let seen = perform_as(vec![reads.chain(takes).collect()], "none", 1, io, serves_ios);
+        let of = |(at, event): &(Time, Event)| match event {
+            Event::Served { latency, .. } => Some((*at, *latency)),
+            _ => None,
+        };
+        seen.iter().filter_map(of).collect()
+    };
+    let free = served(IoCosts::default(), true);
+    assert_eq!(free, [5, 6, 7].map(|ms| (Time(ms * MS.0), Span(ms * MS.0))));
+    assert_eq!(served(IoCosts::default(), false), []);
+    // Submission comes before a latency begins, and the work of completions belongs to it.
+    let costs = IoCosts { submit: MS, complete: MS, ..IoCosts::default() };
+    let first = served(costs, true)[0];
+    assert_eq!(first, (Time(11 * MS.0), Span(8 * MS.0)), "three are submitted, take 5 ms, and are completed");
 }
 
 #[test]

@@ -123,12 +123,13 @@ impl<'a> Explained<'a> {
         let subjects = Subject::all(&ready.work);
         let longest = |of| Longest::new(cpus, from, &subjects, of).under_way_at(question.at);
         let asked = question.of.as_ref().map_or(order(self.work.source.asks_for_elevator()), std::slice::from_ref);
+        let serves_ios = ready.work.storage.serves_ios;
         let mut observer: Vec<Longest> = asked.iter().map(|of| longest(*of)).collect();
         let beside = Beside { observer: Some(&mut Each(&mut observer)), ..Beside::default() };
         let end = plan.run_first(ready, beside, told)?.outcome.end;
         let found = observer.into_iter().map(|it| it.finish(end)).zip(asked);
         let mut found: Vec<(Lateness, Of)> = found.map(|(lateness, of)| (lateness, *of)).collect();
-        let first = found.iter().position(|(lateness, _)| lateness.count > 0).unwrap_or(0);
+        let first = chosen(&found, serves_ios);
         let (lateness, of) = found.swap_remove(first);
         Ok(Found { of, served: lateness.count, lateness, length: end.since(from) })
     }
@@ -160,6 +161,14 @@ impl<'a> Explained<'a> {
         explains.blame.finish();
         Ok(())
     }
+}
+
+/// The latencies to explain: the first that there are. Where requests are I/Os as a job sees them, those of the block
+/// layer, which tell more, unless a job waits more than twice as long for its I/Os as they take.
+fn chosen(found: &[(Lateness, Of)], serves_ios: bool) -> usize {
+    let first = found.iter().position(|(lateness, _)| lateness.count > 0).unwrap_or(0);
+    let io = found.iter().position(|(lateness, of)| serves_ios && *of == Of::Io && lateness.count > 0);
+    io.filter(|io| found[first].0.total.0 <= 2 * found[*io].0.total.0).unwrap_or(first)
 }
 
 /// The latencies explained by default: the first of these that there is, of work whose elevator is open or not.

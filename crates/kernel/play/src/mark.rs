@@ -1,10 +1,10 @@
 //! A word of the calling thread that tells whether it lost its CPU, without a system call.
 //!
-//! A restartable sequence (rseq) is a piece of code that a thread names in a word of its own, and that the kernel aborts
-//! when it preempts the thread there. Where it preempts the thread elsewhere, it clears the word. So a thread that names
-//! a sequence which it never runs finds the word cleared after it lost its CPU.
+//! A thread names a restartable sequence (rseq), a piece of code that the kernel aborts when it preempts the thread
+//! there, in a word of its own. Where the kernel preempts the thread elsewhere, it clears the word. So a thread that
+//! names a sequence which it never runs finds the word cleared after it lost its CPU.
 //!
-//! Source: `include/uapi/linux/rseq.h` of the kernel, the chapter on restartable sequences of the glibc manual (2.35 on).
+//! Source: `include/uapi/linux/rseq.h` of the kernel, the chapter on restartable sequences of the glibc manual (2.35).
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};

@@ -3,7 +3,7 @@
 //!
 //! A held request stays with the referee as one that is on its way. It is let go at the end of the kernel's span, and
 //! `Lazy` lets it go at the next tick. A request is lazy if neither the task that runs nor the one that came is a
-//! real-time task. Requests of other CPUs, which wait in user mode, too, for the tick, a system call or an interrupt, are
+//! real-time task. Requests of other CPUs wait in user mode, too, for a tick, a system call or an interrupt; these are
 //! still with the policy.
 //!
 //! A critical section in user mode keeps its CPU for some microseconds after a request, in kernels with extensions of
