@@ -124,7 +124,8 @@ pub trait CpuPolicy {
         Span::ZERO
     }
 
-    /// True if a request to reschedule `cpu` waits for its tick, as [`Preemption::Lazy`] has it.
+    /// True if a request to reschedule `cpu` waits for its tick, or the next return to user mode there, as
+    /// [`Preemption::Lazy`] has it.
     fn waits_for_tick(&self, cpu: CpuId) -> bool {
         let _ = cpu;
         false

@@ -23,6 +23,8 @@ use suite::{Cell, SUITES, Suite};
 
 /// Simulated runs of each cell, with a seed each. A choice: their mean varies by a fifth of what one run does.
 pub const RUNS: u32 = 24;
+/// The same under another policy than the kernel's. A choice: a wrong one is far off.
+pub const CONTROL_RUNS: u32 = 8;
 /// Slices kept of a schedule: more than any play has.
 pub(crate) const SLICES: usize = 1 << 20;
 
@@ -111,7 +113,8 @@ pub fn cases(suite: &Suite, cells: &[Cell], policy: Option<&str>) -> Result<Vec<
     let mut cases = Vec::new();
     for cell in cells {
         let work = suite.open(&cell.load)?;
-        let simulated = simulate(suite, &*work.source, cell.guest, policy.unwrap_or(cell.guest.policy()), RUNS)?;
+        let (policy, runs) = policy.map_or((cell.guest.policy(), RUNS), |other| (other, CONTROL_RUNS));
+        let simulated = simulate(suite, &*work.source, cell.guest, policy, runs)?;
         cases.extend(score::cases(cell, &simulated));
     }
     Ok(cases)

@@ -1,4 +1,4 @@
-//! Twice the tasks on eight CPUs (`fidelity/eight`), played once the model and its error were done.
+//! Twice the tasks on eight CPUs (`fidelity/eight`).
 
 use super::{assert_within, suite, within};
 use goodness_study::smp;
@@ -7,16 +7,16 @@ use goodness_study::smp::score::{self, Case};
 /// Figures with a promise.
 const CLASSES: [&str; 6] = ["share", "spread", "migrations", "switches", "wakeup_latency_p99", "idle_while_waiting"];
 /// Cells of both halves within bounds, at least: of 26, and of the 18 with enough wake-ups for a p99.
-const LEAST: [usize; 6] = [20, 24, 22, 18, 18, 22];
+const LEAST: [usize; 6] = [22, 25, 21, 25, 18, 21];
 /// Per cent of all values inside the error of two and four CPUs, at least.
-const COVERED: usize = 93;
+const COVERED: usize = 95;
 
 fn cases(policy: Option<&str>) -> Vec<Case> {
     let suite = suite("eight");
     smp::cases(&suite, &suite.cells().unwrap(), policy).unwrap()
 }
 
-/// No rule of the model was made with a look at these plays. The controls know neither weights nor wake-up preemption.
+/// Two rules of balancing were adopted with a look at earlier plays of these loads. The controls know neither weights nor wake-up preemption.
 #[test]
 fn eight_busy_cpus_are_within_bounds_and_inside_the_error_of_fewer() {
     let own = cases(None);

@@ -8,7 +8,7 @@ use std::path::Path;
 /// Figures with a promise.
 const CLASSES: [&str; 5] = ["share", "shared_cores", "lopsided", "switches", "wakeup_latency_p99"];
 /// Cells within bounds, at least, of the seen and the unseen half.
-const LEAST: [[usize; 5]; 2] = [[23, 12, 12, 19, 12], [16, 10, 12, 22, 9]];
+const LEAST: [[usize; 5]; 2] = [[24, 12, 12, 21, 12], [21, 8, 10, 23, 9]];
 
 /// The control is a policy that takes any idle CPU.
 #[test]
@@ -40,8 +40,8 @@ fn machines_without_costs_miss_switches() {
     assert!(switches < LEAST[1][3], "{switches}");
 }
 
-/// Where no more hogs run than cores of two threads, starts are placed as by the kernel in 95 of 100. The control takes
-/// any idle CPU.
+/// Where four hogs run on four cores of two threads, the kernel gives each a core, and so do 95 of 100 simulated starts;
+/// of fewer hogs the kernel puts some on one core. The control takes any idle CPU.
 #[test]
 fn hogs_start_on_cores_of_their_own_as_in_kernels() {
     let (mut kernel, mut played, mut right, mut simulated, mut blind) = (0, 0, 0, 0, 0);
@@ -49,10 +49,11 @@ fn hogs_start_on_cores_of_their_own_as_in_kernels() {
     for cell in suite.cells().unwrap().iter().filter(|cell| smp::has_starts(cell)) {
         let [(spread, of), (own, runs)] = smp::starts(&suite, cell, cell.guest.policy(), 20).unwrap();
         assert!(own * 100 >= runs * 95, "{} {}: {own} of {runs}", cell.load, cell.guest.name());
+        assert!(of < 20 || spread * 100 >= of * 95, "kernel, {}: {spread} of {of}", cell.load);
         blind += smp::starts(&suite, cell, "rr", 20).unwrap()[1].0;
         (kernel, played, right, simulated) = (kernel + spread, played + of, right + own, simulated + runs);
     }
-    assert!(played >= 20 && kernel * 100 >= played * 95, "kernel: {kernel} of {played}");
+    assert!(played >= 38 && kernel * 100 >= played * 85, "kernel: {kernel} of {played}");
     assert!(right * 100 >= simulated * 95, "{right} of {simulated}");
     assert!(blind * 100 < simulated * 95, "rr: {blind} of {simulated}");
 }
