@@ -99,7 +99,8 @@ pub enum Reason {
         /// Time of the next refill; `None` if the policy does not tell.
         until: Option<Time>,
     },
-    /// The waiting task is the next one, but a running task is stopped at a tick only.
+    /// The waiting task is the next one, but a running task is stopped at a tick only, or under lazy preemption at a
+    /// return to user mode.
     AwaitsTick,
     /// It came first.
     First,

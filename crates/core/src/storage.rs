@@ -213,8 +213,8 @@ pub enum IoStep {
         /// True if a write is synchronous. Reads always are.
         sync: bool,
     },
-    /// Wait uninterruptibly until at most this many of the task's own I/Os are in flight. If I/Os are requests, the task
-    /// takes those that are done, in the order of their completion, until it has at most so many that it did not take.
+    /// Wait uninterruptibly until at most this many of the task's own I/Os are in flight. If I/Os are requests, the
+    /// task takes those that are done, in the order of their completion, until at most so many are left to it.
     Await {
         /// Number that may remain.
         at_most: u32,

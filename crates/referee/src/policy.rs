@@ -195,7 +195,7 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
         self.policy.preemption()
     }
 
-    /// True if a request of the policy to reschedule `cpu` waits for its tick.
+    /// True if a request of the policy to reschedule `cpu` waits for its tick, or its next return to user mode.
     #[must_use]
     pub fn waits_for_tick(&self, cpu: CpuId) -> bool {
         self.policy.waits_for_tick(cpu)

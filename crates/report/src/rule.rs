@@ -62,7 +62,7 @@ fn words(reason: Reason, waiting: Option<&str>) -> String {
         Reason::Favoured => "it was favoured for one pick".into(),
         Reason::RoundUsedUp => format!("{who} had used up its share of the round"),
         Reason::Throttled { until } => throttled(waiting, until.map(|it| it.ns())),
-        Reason::AwaitsTick => "a running task is stopped at a tick only".into(),
+        Reason::AwaitsTick => "a running task is stopped at a tick, or under lazy preemption at a system call".into(),
         Reason::First => match waiting {
             Some(waiting) => format!("it came before {waiting}"),
             None => "it came first".into(),
@@ -106,7 +106,7 @@ pub(crate) fn in_general(name: &str) -> &'static str {
         "favoured" => "favoured for one pick",
         "round_used_up" => "the waiting task had used up its round",
         "throttled" => "out of quota",
-        "awaits_tick" => "preemption only at the next tick",
+        "awaits_tick" => "preemption only at the next tick, or under lazy preemption at a system call",
         "first" => "first come, first served",
         other => of_elevator::in_general(other).unwrap_or("a rule that this version does not know"),
     }

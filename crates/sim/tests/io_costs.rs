@@ -113,7 +113,7 @@ fn a_cpu_works_for_a_submission_before_the_device_and_for_a_completion_behind_it
 #[test]
 fn an_io_that_is_a_request_is_served_when_its_task_takes_it() {
     let leave = |at_most| Step::Io(IoStep::Await { at_most });
-    let served = |io: IoCosts, serves_ios| -> Vec<(Time, Span)> {
+    let latencies = |io: IoCosts, serves_ios| -> Vec<(Time, Span)> {
         let reads = (0..3).map(|index| read(0, index));
         let takes = [leave(2), Step::Compute(MS), leave(1), Step::Compute(MS), AWAIT];
         let seen = perform_as(vec![reads.chain(takes).collect()], "none", 1, io, serves_ios);
@@ -123,12 +123,18 @@ fn an_io_that_is_a_request_is_served_when_its_task_takes_it() {
         };
         seen.iter().filter_map(of).collect()
     };
-    let free = served(IoCosts::default(), true);
+    let free = latencies(IoCosts::default(), true);
     assert_eq!(free, [5, 6, 7].map(|ms| (Time(ms * MS.0), Span(ms * MS.0))));
-    assert_eq!(served(IoCosts::default(), false), []);
+    assert_eq!(latencies(IoCosts::default(), false), []);
+    // A flush is no request.
+    let flush =
+        Step::Io(IoStep::Submit { volume: VolumeId(0), op: Operation::Flush, sector: 0, sectors: 0, sync: true });
+    let seen = perform_as(vec![vec![flush, AWAIT, read(0, 0), AWAIT]], "none", 1, IoCosts::default(), true);
+    let served = |it: &&(Time, Event)| matches!(it.1, Event::Served { .. });
+    assert_eq!(seen.iter().filter(served).count(), 1);
     // Submission comes before a latency begins, and the work of completions belongs to it.
     let costs = IoCosts { submit: MS, complete: MS, ..IoCosts::default() };
-    let first = served(costs, true)[0];
+    let first = latencies(costs, true)[0];
     assert_eq!(first, (Time(11 * MS.0), Span(8 * MS.0)), "three are submitted, take 5 ms, and are completed");
 }
 

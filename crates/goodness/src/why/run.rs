@@ -163,15 +163,17 @@ impl<'a> Explained<'a> {
     }
 }
 
-/// The latencies to explain: the first that there are. Where requests are I/Os as a job sees them, those of the block
-/// layer, which tell more, unless a job waits more than twice as long for its I/Os as they take.
+/// The latencies to explain: the first kind that there is. Where I/Os are requests, those of the block layer, which tell
+/// more, unless the job's are more than twice as long on average.
 fn chosen(found: &[(Lateness, Of)], serves_ios: bool) -> usize {
     let first = found.iter().position(|(lateness, _)| lateness.count > 0).unwrap_or(0);
     let io = found.iter().position(|(lateness, of)| serves_ios && *of == Of::Io && lateness.count > 0);
-    io.filter(|io| found[first].0.total.0 <= 2 * found[*io].0.total.0).unwrap_or(first)
+    let mean = |at: usize| found[at].0.total.0 / found[at].0.count.max(1);
+    io.filter(|io| mean(first) <= 2 * mean(*io)).unwrap_or(first)
 }
 
 /// The latencies explained by default: the first of these that there is, of work whose elevator is open or not.
+/// [`chosen`] says more of work whose I/Os are requests.
 pub(super) const fn order(asks_for_elevator: bool) -> &'static [Of] {
     if asks_for_elevator { &[Of::Requests, Of::Io, Of::Waits, Of::All] } else { &[Of::Requests, Of::Waits, Of::All] }
 }

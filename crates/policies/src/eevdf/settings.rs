@@ -33,7 +33,8 @@ goodness_core::tunables! {
         /// Let woken tasks preempt.
         wakeup_preemption: bool = true;
         /// Preemption model (`lazy` from 6.15): in the kernel tasks lose their CPU at its end (`none`, `voluntary`), at
-        /// once (`full`) or at a tick (`lazy`), which is also when a wake-up preempts on another CPU.
+        /// once (`full`) or at a tick (`lazy`). Under `lazy` a wake-up from another CPU preempts at the next system call,
+        /// interrupt or tick.
         preempt: Preemption = Preemption::Full;
         /// Favour the task woken last at the next pick.
         next_buddy: bool = false;

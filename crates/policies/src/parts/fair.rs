@@ -53,7 +53,7 @@ struct Cpu {
     accounted: Span,
     /// The CPU was asked to pick again and has not done so yet.
     resched: bool,
-    /// It will be asked at its next tick.
+    /// It will be asked at its next tick, or when its task returns to user mode before.
     resched_at_tick: bool,
     /// The real-time task that runs goes behind one of its priority, because only it can go elsewhere.
     makes_room: bool,

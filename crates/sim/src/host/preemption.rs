@@ -3,8 +3,8 @@
 //!
 //! A held request stays with the referee as one that is on its way. It is let go at the end of the kernel's span, and
 //! `Lazy` lets it go at the next tick. A request is lazy if neither the task that runs nor the one that came is a
-//! real-time task. Requests of other CPUs wait in user mode, too, for a tick, a system call or an interrupt; these are
-//! still with the policy.
+//! real-time task. In user mode, too, a request of another CPU waits for a tick, a system call or an interrupt; until
+//! then the policy holds it, not the referee.
 //!
 //! A critical section in user mode keeps its CPU for some microseconds after a request, in kernels with extensions of
 //! slices (section 4.4). The request waits for the end of the section, of the extension, or for a system call.
@@ -44,10 +44,16 @@ impl Host<'_> {
 
     /// The task that runs on `cpu` returns to user mode after a system call or an interrupt: under `Lazy`, a request of
     /// another CPU takes effect.
-    #[cold]
     pub fn return_to_user(&mut self, cpu: CpuId) {
         if !self.is_in_kernel(cpu) && self.referee.waits_for_tick(cpu) && self.referee.ask(cpu) {
-            self.asked.push(cpu);
+            self.will_reschedule(cpu, Some(cpu));
+        }
+    }
+
+    /// `task`, which runs on `cpu`, returns from a system call, unless that goes on when its CPU has worked for it.
+    pub fn return_from_call(&mut self, cpu: CpuId, task: TaskId) {
+        if !self.storage.as_ref().is_some_and(|storage| storage.will_wait(task)) {
+            self.return_to_user(cpu);
         }
     }
 

@@ -4,8 +4,8 @@ use super::Host;
 use super::tasks::{Deferred, Section};
 use crate::places::Waiting;
 use goodness_core::{
-    Channel, CpuId, CpuSet, Enqueue, Event, GroupId, Off, Overhead, Preemption, Span, State, Step, Stop, Task, TaskId,
-    Time,
+    Channel, CpuId, CpuSet, Enqueue, Event, GroupId, IoStep, Off, Overhead, Preemption, Span, State, Step, Stop, Task,
+    TaskId, Time,
 };
 
 /// Consecutive zero-time steps after which a task counts as stuck.
@@ -19,7 +19,7 @@ pub enum Then {
     Stop,
 }
 
-/// True if the kernel sees the step: an extension of the slice ends with it, and a lazy request after it. Locks are
+/// True if the kernel sees the step: it ends an extension of the slice, and a lazy request acts at its return. Locks are
 /// taken in user mode.
 fn is_system_call(step: &Step) -> bool {
     !matches!(
@@ -102,7 +102,11 @@ impl Host<'_> {
     #[cold]
     fn next_step_with_storage(&mut self, cpu: CpuId, task: TaskId) -> Then {
         if self.charging.io && self.waits_after_work(task) {
-            return self.wait_for_io(cpu, task);
+            let then = self.wait_for_io(cpu, task);
+            if self.preemption == Preemption::Lazy && matches!(then, Then::Next) {
+                self.return_from_call(cpu, task);
+            }
+            return then;
         }
         self.take_ios(task);
         let deferred = self.deferred(task);
@@ -138,10 +142,11 @@ impl Host<'_> {
                 return Then::Next;
             }
         }
-        let is_call = is_system_call(&step);
+        // I/Os that follow each other are submitted by one call.
+        let returns = is_system_call(&step) && !matches!(step, Step::Io(IoStep::Submit { .. }));
         let then = self.perform_rare(cpu, task, step);
-        if is_call && self.preemption == Preemption::Lazy && matches!(then, Then::Next) {
-            self.return_to_user(cpu);
+        if returns && self.preemption == Preemption::Lazy && matches!(then, Then::Next) {
+            self.return_from_call(cpu, task);
         }
         then
     }

@@ -123,6 +123,11 @@ impl StorageRun {
         &it.submitting
     }
 
+    /// True if `task` waits for I/O as soon as its CPU has worked for it.
+    pub fn will_wait(&self, task: TaskId) -> bool {
+        self.tasks[task.index()].will_wait
+    }
+
     /// True if `task` has nothing left to wait for here.
     fn may_go_on(&self, task: TaskId) -> bool {
         let it = &self.tasks[task.index()];
@@ -155,7 +160,8 @@ impl StorageRun {
     /// Submits plugged I/O to the block layer, volume by volume.
     fn submit_plugged(&mut self, now: Time) {
         if self.serves_ios {
-            for (_, io) in self.plug.iter().filter(|(_, io)| io.tag & (TRANSFER | FLUSH) == 0) {
+            let is_request = |io: &Io| io.tag & (TRANSFER | FLUSH) == 0 && io.op != Operation::Flush;
+            for (_, io) in self.plug.iter().filter(|(_, io)| is_request(io)) {
                 self.tasks[io.tag as u32 as usize].taken.submit((io.tag >> 32) as u32, now);
             }
         }
@@ -480,6 +486,7 @@ impl Host<'_> {
     }
 
     fn heed_disk(&mut self, outcome: Outcome) {
+        let now = self.now();
         let storage = self.storage.as_mut().expect("asked by storage");
         let (tag, is_done) = match outcome {
             Outcome::Waiting { tag } | Outcome::Admitted { tag } => (tag, false),
@@ -494,7 +501,10 @@ impl Host<'_> {
         let it = &mut storage.tasks[tag as u32 as usize];
         match outcome {
             Outcome::Waiting { .. } if tag & FLUSH == 0 => it.unadmitted += 1,
-            Outcome::Admitted { .. } if tag & FLUSH == 0 => it.unadmitted -= 1,
+            Outcome::Admitted { .. } if tag & FLUSH == 0 => {
+                it.unadmitted -= 1;
+                it.taken.admit((tag >> 32) as u32, now);
+            }
             Outcome::Done { .. } if tag & FLUSH == 0 => {
                 it.under_way -= 1;
                 if storage.serves_ios {

@@ -44,7 +44,7 @@ pub struct TaskIo {
 /// I/Os of a task that are requests: in flight, done but not taken yet, and how many may stay so.
 #[derive(Default)]
 pub struct Taken {
-    /// Submission times, by number, and the numbers that are free.
+    /// Submission times, by number, `NEVER` of flushes, which are no requests; and the numbers that are free.
     submitted: Vec<Time>,
     free: Vec<u32>,
     /// Submission times of those that are done, in the order of completion.
@@ -56,18 +56,30 @@ pub struct Taken {
 impl Taken {
     /// A number for a new I/O.
     pub fn number(&mut self) -> u32 {
-        self.free.pop().unwrap_or_else(|| {
+        let number = self.free.pop().unwrap_or(self.submitted.len() as u32);
+        if number as usize == self.submitted.len() {
             self.submitted.push(Time::NEVER);
-            self.submitted.len() as u32 - 1
-        })
+        }
+        self.submitted[number as usize] = Time::NEVER;
+        number
     }
 
     pub fn submit(&mut self, number: u32, now: Time) {
         self.submitted[number as usize] = now;
     }
 
+    /// The I/O of that number waited for a slot of the block layer, within its submission.
+    pub fn admit(&mut self, number: u32, now: Time) {
+        if let Some(submitted) = self.submitted.get_mut(number as usize).filter(|at| **at != Time::NEVER) {
+            *submitted = now;
+        }
+    }
+
     pub fn complete(&mut self, number: u32) {
-        self.done.push_back(self.submitted[number as usize]);
+        let submitted = self.submitted[number as usize];
+        if submitted != Time::NEVER {
+            self.done.push_back(submitted);
+        }
         self.free.push(number);
     }
 

@@ -16,7 +16,8 @@ fn cases(policy: Option<&str>) -> Vec<Case> {
     smp::cases(&suite, &suite.cells().unwrap(), policy).unwrap()
 }
 
-/// Two rules of balancing were adopted with a look at earlier plays of these loads. The controls know neither weights nor wake-up preemption.
+/// Two rules of balancing were adopted with a look at earlier plays of these loads. The controls know neither weights nor
+/// wake-up preemption.
 #[test]
 fn eight_busy_cpus_are_within_bounds_and_inside_the_error_of_fewer() {
     let own = cases(None);

@@ -29,9 +29,10 @@ fn both_halves_are_within_bounds_and_the_stated_error_is_that_of_the_seen_half()
 /// Panics unless the seen half is as far off as no model may be.
 #[track_caller]
 fn assert_rejected(seen: &[Case], what: &str) {
-    let [shares, latencies, _] = within(seen, CLASSES);
+    let [shares, latencies, migrations] = within(seen, CLASSES);
     assert!(shares < LEAST[0][0] - 10, "{what}: {shares} shares");
-    assert!(latencies < LEAST[0][1], "{what}: {latencies} latencies");
+    let is_off = latencies < LEAST[0][1] || migrations < LEAST[0][2] - 10;
+    assert!(is_off, "{what}: {latencies} latencies, {migrations} counts of migrations");
 }
 
 /// Negative control: schedulers that know neither weights nor wake-up preemption.

@@ -40,8 +40,8 @@ fn machines_without_costs_miss_switches() {
     assert!(switches < LEAST[1][3], "{switches}");
 }
 
-/// Where four hogs run on four cores of two threads, the kernel gives each a core, and so do 95 of 100 simulated starts;
-/// of fewer hogs the kernel puts some on one core. The control takes any idle CPU.
+/// Four hogs on four cores of two threads get a core each, in Linux and in 95 of 100 simulated starts. Of fewer, Linux
+/// puts some on one core. The control takes any idle CPU.
 #[test]
 fn hogs_start_on_cores_of_their_own_as_in_kernels() {
     let (mut kernel, mut played, mut right, mut simulated, mut blind) = (0, 0, 0, 0, 0);

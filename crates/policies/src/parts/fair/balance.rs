@@ -315,6 +315,7 @@ impl<O: Order> Stack<O> {
         let round = &mut balancer.round;
         *round = Round { at: cx.now, by: Some(by), cpus: std::mem::take(&mut round.cpus), ..Round::default() };
         round.cpus.clear();
+        balancer.dropped.clear();
         if cx.now >= balancer.next[by.index()] {
             round.cpus.push(by);
         }
@@ -474,6 +475,7 @@ impl<O: Order> Stack<O> {
             let averages = self.loads.of_cpu(cx.now, *cpu);
             group.capacity += averages.capacity;
             group.cores += u64::from(cpu == &cpus[0] || machine.group(*cpu, Level::Smt)[0] == *cpu);
+            group.bounds = [group.bounds[0].min(averages.capacity), group.bounds[1].max(averages.capacity)];
             if self.balancer.dropped.contains(cpu) {
                 continue;
             }
@@ -484,7 +486,6 @@ impl<O: Order> Stack<O> {
             group.tasks += u64::from(self.tasks(*cpu));
             group.fair += u64::from(fair);
             group.idle += u64::from(self.is_idle(*cpu));
-            group.bounds = [group.bounds[0].min(averages.capacity), group.bounds[1].max(averages.capacity)];
             if is_unequal {
                 group.misfit = group.misfit.max(self.misfit(cx, *cpu).unwrap_or(0));
             } else if to_idle && fair == 1 && averages.capacity * domain.percent() < averages.whole * 100 {

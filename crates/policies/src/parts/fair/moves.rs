@@ -60,6 +60,8 @@ impl<O: Order> Stack<O> {
     pub(super) fn next_move(&mut self, cx: &Context, moving: &mut Moving) -> Option<Pull> {
         let Moving { from, to, .. } = *moving;
         if moving.moved == 0 && self.tasks(from) <= 1 {
+            // None is looked at, so none is known to be pinned.
+            moving.are_all_pinned = false;
             return None;
         }
         let failed = self.balancer.attempt(to, moving.domain.level).failed;

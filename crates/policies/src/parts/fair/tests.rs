@@ -1,7 +1,8 @@
 //! Placement and balancing call by call, on equal CPUs that share a cache unless said otherwise.
 
 use super::balance::Luck;
-use super::domains::Domain;
+use super::domains::{Domain, Imbalance};
+use super::moves::Moving;
 use super::*;
 use crate::cfs::Cfs;
 use crate::eevdf::{Eevdf, Kernel, Settings};
@@ -211,6 +212,26 @@ fn a_queue_of_tasks_that_may_not_run_here_is_dropped_and_another_searched() {
     };
     assert_eq!(pulled(CpuSet::All), Some((CpuId(1), CpuId(2))));
     assert_eq!(pulled(CpuSet::of(&[CpuId(1)])), None);
+}
+
+/// Linux asks whether all tasks are pinned only of queues with more than one: behind a dropped queue, one of a single
+/// task is not known to be pinned, and the pass has failed.
+#[test]
+fn a_queue_of_one_task_is_not_dropped_though_the_one_before_was() {
+    let mut driver = driver(3, Kernel::V6_18);
+    run(&mut driver, 0, Class::Normal);
+    let waiting = task(&mut driver, Class::Normal, CpuSet::of(&[CpuId(0)]));
+    let _ = driver.enqueue(waiting, CpuId(0), Enqueue::Fork { parent: None });
+    run(&mut driver, 1, Class::Normal);
+    driver.pass(400);
+    let dropped = driver.call(|stack, cx| {
+        let domain = Domain::around(&cx.machine, CpuId(2)).next().expect("a domain");
+        let mut moving = Moving::new(domain, CpuId(1), CpuId(2), true, Imbalance::Tasks(1), 1);
+        moving.is_any_pinned = true;
+        let pull = stack.next_move(cx, &mut moving);
+        (pull, moving.is_all_pinned())
+    });
+    assert_eq!(dropped, (None, false));
 }
 
 /// specs/smp.md section 3.7: the time of an idle CPU's next pass counts from its last one, by its short interval.
