@@ -215,3 +215,25 @@ pub(super) fn names(ready: &Ready, work: &Work) -> Names {
     let locks = (0..ready.work.locks.len() as u32).map(|lock| locks::name(LockId(lock), &*work.source)).collect();
     names.limited(&ready.work.tasks, &ready.work.groups).locked(locks)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use goodness_core::Span;
+
+    /// A disk whose I/Os take a second, and a job that waits for them that long, or twice or three times as long. The
+    /// control: requests that are no I/Os come first, however short.
+    #[test]
+    fn the_block_layers_part_is_explained_unless_the_job_waits_more_than_twice_as_long() {
+        let mean = |count: u64, seconds: u64| Lateness {
+            count,
+            total: Span::from_s(count * seconds),
+            p99: None,
+            tail: Vec::new(),
+        };
+        let found = |seconds| [(mean(10, seconds), Of::Requests), (mean(25, 1), Of::Io), (mean(0, 0), Of::Waits)];
+        assert_eq!([1, 2, 3].map(|seconds| chosen(&found(seconds), true)), [1, 1, 0]);
+        assert_eq!(chosen(&found(1), false), 0);
+        assert_eq!(chosen(&[(mean(0, 0), Of::Requests), (mean(3, 1), Of::Io)], true), 1);
+    }
+}
