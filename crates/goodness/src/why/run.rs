@@ -163,8 +163,8 @@ impl<'a> Explained<'a> {
     }
 }
 
-/// The latencies to explain: the first kind that there is. Where I/Os are requests, those of the block layer, which tell
-/// more, unless the job's are more than twice as long on average.
+/// The latencies to explain: the first kind that there is. Where I/Os are requests, those of the block layer, which
+/// tell more, unless the job's are more than twice as long on average.
 fn chosen(found: &[(Lateness, Of)], serves_ios: bool) -> usize {
     let first = found.iter().position(|(lateness, _)| lateness.count > 0).unwrap_or(0);
     let io = found.iter().position(|(lateness, of)| serves_ios && *of == Of::Io && lateness.count > 0);

@@ -33,8 +33,7 @@ goodness_core::tunables! {
         /// Let woken tasks preempt.
         wakeup_preemption: bool = true;
         /// Preemption model (`lazy` from 6.15): in the kernel tasks lose their CPU at its end (`none`, `voluntary`), at
-        /// once (`full`) or at a tick (`lazy`). Under `lazy` a wake-up from another CPU preempts at the next system call,
-        /// interrupt or tick.
+        /// once (`full`) or at a tick (`lazy`); a lazy wake-up from another CPU waits for a system call or a tick.
         preempt: Preemption = Preemption::Full;
         /// Favour the task woken last at the next pick.
         next_buddy: bool = false;

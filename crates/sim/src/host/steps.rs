@@ -19,8 +19,8 @@ pub enum Then {
     Stop,
 }
 
-/// True if the kernel sees the step: it ends an extension of the slice, and a lazy request acts at its return. Locks are
-/// taken in user mode.
+/// True if the kernel sees the step: it ends an extension of the slice, and a lazy request acts at its return. Locks
+/// are taken in user mode.
 fn is_system_call(step: &Step) -> bool {
     !matches!(
         step,
