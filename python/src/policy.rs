@@ -2,14 +2,14 @@
 
 use crate::error::usage;
 use crate::policy_view::{Context, Task};
-use crate::waiting::{Cancel, Raised};
+use crate::waiting::Cancel;
 use goodness::Own;
 use goodness_core::policy::previous_cpu;
 use goodness_core::{
     About, Context as View, CpuId, CpuPolicy, CpuSet, Dequeue, Enqueue, GroupId, Idle, Machine, Needs, Pick,
     PolicyEntry, Pull, Rejected, Resched, Seed, Span, Stop, TaskId, Time,
 };
-use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use std::cell::Cell;
@@ -23,7 +23,7 @@ pub fn own(class: &Bound<PyAny>, cancel: &Cancel) -> PyResult<Own> {
     let (class, cancel) = (class.clone().unbind(), cancel.clone());
     Ok(Own::new(entry, move |machine, seed| {
         let made = Python::attach(|py| Scripted::new(class.bind(py), machine, seed, &cancel));
-        Box::new(made.unwrap_or_else(|error| raise(error, &cancel)))
+        Box::new(made.unwrap_or_else(|error| cancel.fail(error)))
     }))
 }
 
@@ -55,12 +55,6 @@ fn described(name: &str, summary: &str, needs: Needs) -> &'static PolicyEntry {
     let entry: &'static PolicyEntry = Box::leak(Box::new(Own::described(Box::leak(Box::new(about)))));
     known.push(entry);
     entry
-}
-
-/// Ends the run with an exception, which `waiting::run` raises again.
-fn raise(error: PyErr, cancel: &Cancel) -> ! {
-    cancel.wish();
-    std::panic::resume_unwind(Box::new(Raised(error)))
 }
 
 /// A policy of one run.
@@ -118,7 +112,7 @@ impl Scripted {
 
     /// Calls `verb` and reads its answer. An exception, or a wish to end, ends the run.
     fn call<T>(&self, cx: &View, verb: &str, words: &[Word], read: impl FnOnce(&Bound<PyAny>) -> PyResult<T>) -> T {
-        self.tried(cx, verb, words, read).unwrap_or_else(|error| raise(error, &self.cancel))
+        self.tried(cx, verb, words, read).unwrap_or_else(|error| self.cancel.fail(error))
     }
 
     fn tried<T>(
@@ -128,10 +122,10 @@ impl Scripted {
         words: &[Word],
         read: impl FnOnce(&Bound<PyAny>) -> PyResult<T>,
     ) -> PyResult<T> {
+        if self.cancel.is_wished() {
+            self.cancel.end();
+        }
         Python::attach(|py| {
-            if self.cancel.is_wished() {
-                return Err(PyKeyboardInterrupt::new_err("the comparison was cancelled"));
-            }
             let view = self.view.bind(py);
             view.borrow_mut().now = cx.now.0;
             self.refresh(py, cx);
@@ -248,12 +242,12 @@ impl CpuPolicy for Scripted {
             }
             Ok(())
         });
-        made.unwrap_or_else(|error| raise(error, &self.cancel));
+        made.unwrap_or_else(|error| self.cancel.fail(error));
         match self.tried(cx, "admit", &[Word::Task(task), Word::Parent(parent)], |_| Ok(())) {
             Ok(()) => Ok(()),
             Err(error) => match Python::attach(|py| rejection(py, &error)) {
                 Some(reason) => Err(Rejected { reason }),
-                None => raise(error, &self.cancel),
+                None => self.cancel.fail(error),
             },
         }
     }
@@ -325,7 +319,7 @@ impl CpuPolicy for Scripted {
             return None;
         }
         let at = Python::attach(|py| self.object.bind(py).call_method0("next_timer")?.extract::<Option<u64>>());
-        at.unwrap_or_else(|error| raise(error, &self.cancel)).map(Time)
+        at.unwrap_or_else(|error| self.cancel.fail(error)).map(Time)
     }
 
     fn timer(&mut self, cx: &View) -> Resched {

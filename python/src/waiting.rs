@@ -2,6 +2,7 @@
 
 use crate::error::exception;
 use goodness::{Progress, Refusal, Watch, threads};
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -17,22 +18,47 @@ const GRACE: Duration = Duration::from_millis(200);
 
 /// Wish to end the work: of the caller, or of a part of the work.
 #[derive(Clone, Default)]
-pub struct Cancel(Arc<AtomicBool>);
+pub struct Cancel(Arc<Wish>);
+
+#[derive(Default)]
+struct Wish {
+    is_wished: AtomicBool,
+    /// The exception of the part of the work that wished it first.
+    raised: Mutex<Option<PyErr>>,
+}
 
 impl Cancel {
     /// Takes the wish back: new work begins.
     fn renew(&self) {
-        self.0.store(false, Ordering::Relaxed);
+        self.raised();
+        self.0.is_wished.store(false, Ordering::Relaxed);
     }
 
     /// Wishes it.
-    pub fn wish(&self) {
-        self.0.store(true, Ordering::Relaxed);
+    fn wish(&self) {
+        self.0.is_wished.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends a part of the work with an exception, and wishes the rest to end.
+    pub fn fail(&self, error: PyErr) -> ! {
+        self.0.raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.wish();
+        self.end()
+    }
+
+    /// Ends a part of the work as it is wished.
+    pub fn end(&self) -> ! {
+        resume_unwind(Box::new(Ended))
+    }
+
+    /// Takes the first exception of the work.
+    fn raised(&self) -> Option<PyErr> {
+        self.0.raised.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// True if it is wished.
     pub fn is_wished(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.0.is_wished.load(Ordering::Relaxed)
     }
 
     fn watch(&self, _: Progress) -> ControlFlow<()> {
@@ -40,8 +66,8 @@ impl Cancel {
     }
 }
 
-/// An exception that a part of the work raised, on its way through threads.
-pub struct Raised(pub PyErr);
+/// The end of a part of the work, on its way through threads.
+struct Ended;
 
 /// Runs `work` on the simulation threads and waits for it. `input` opens the work, for errors.
 pub fn run<T: Send + 'static>(
@@ -64,11 +90,16 @@ pub fn run<T: Send + 'static>(
         let (back, result) = py.detach(move || wait(told, LOOK));
         told = back;
         match result {
-            Ok(Ok(result)) => return result.map_err(|refusal| exception(&refusal, Some(input))),
-            Ok(Err(panic)) => match panic.downcast::<Raised>() {
-                Ok(raised) => return Err(raised.0),
-                Err(panic) => resume_unwind(panic),
-            },
+            Ok(Ok(Ok(result))) => return Ok(result),
+            // Parts that end because another one raised an exception say that they were cancelled.
+            Ok(Ok(Err(refusal))) => {
+                return Err(cancelled.raised().unwrap_or_else(|| exception(&refusal, Some(input))));
+            }
+            Ok(Err(panic)) if panic.is::<Ended>() => {
+                let interrupt = || PyKeyboardInterrupt::new_err("the work was cancelled");
+                return Err(cancelled.raised().unwrap_or_else(interrupt));
+            }
+            Ok(Err(panic)) => resume_unwind(panic),
             Err(RecvTimeoutError::Disconnected) => unreachable!("the thread tells how it ended"),
             Err(RecvTimeoutError::Timeout) => {
                 if let Err(interrupt) = py.check_signals() {

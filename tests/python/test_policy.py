@@ -1,5 +1,6 @@
 """Policies written in Python: the same rules, the same picks."""
 
+import time
 from collections import deque
 from pathlib import Path
 
@@ -151,6 +152,29 @@ def test_an_exception_ends_the_comparison_with_its_traceback() -> None:
         g.compare(SMALL, policies=["rr", Raises], runs=20)
     assert raised.traceback[-1].name == "charge"
     assert g.compare(SMALL, policies=[RoundRobin], runs=1).arms == ["RoundRobin"]
+
+
+def test_the_exception_of_one_run_is_raised_though_it_cancels_another() -> None:
+    made: list[g.Policy] = []
+
+    class SecondRaises(RoundRobin):
+        """Raises in the second run that begins; the first is slow."""
+
+        def start(self) -> None:
+            super().start()
+            made.append(self)
+            self.raises = len(made) == 2
+
+        def enqueue(self, cx: g.Context, cpu: int, task: g.Task, why: str) -> int | None:
+            if self.raises:
+                raise ValueError("of the second run")
+            time.sleep(0.002)
+            return super().enqueue(cx, cpu, task, why)
+
+    for _ in range(5):
+        made.clear()
+        with pytest.raises(ValueError, match="of the second run"):
+            g.compare(SMALL, policies=[SecondRaises], runs=2)
 
 
 def test_a_wrong_answer_is_told_with_what_is_right() -> None:
