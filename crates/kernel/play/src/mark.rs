@@ -40,7 +40,7 @@ struct Area {
     sequence: AtomicU64,
 }
 
-/// Where the area of a thread lies from its thread pointer, if the C library has one.
+/// The distance of a thread's area from its thread pointer, if the C library has one.
 fn offset() -> Option<isize> {
     static OFFSET: OnceLock<Option<isize>> = OnceLock::new();
     *OFFSET.get_or_init(|| {
@@ -129,10 +129,10 @@ mod tests {
                 let Some(mark) = Mark::set() else { return };
                 let before = switches();
                 let begun = std::time::Instant::now();
-                while !mark.was_cleared() {
+                // Other work at a return to user mode may clear it, too.
+                while !(mark.was_cleared() && switches() != before) {
                     assert!(begun.elapsed().as_secs() < 60, "never preempted beside another on its CPU");
                 }
-                assert_ne!(switches(), before);
             });
             judged.join().expect("it ends");
             stop.store(true, Relaxed);

@@ -51,7 +51,7 @@ fn burn(rounds: u64) {
     black_box(state);
 }
 
-/// How a thread sees whether it was switched out.
+/// The means by which a thread sees whether it was switched out.
 enum Watch {
     Idle,
     Mark(Mark),
