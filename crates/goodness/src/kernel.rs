@@ -54,7 +54,8 @@ fn fair_class(version: Version) -> &'static str {
         (6, 18, ..=32) => "eevdf:kernel=6.18",
         (6, ..) | (7, 0, _) => "eevdf:kernel=6.18.33",
         // From 7.1 on a timer ends slices.
-        _ => "eevdf:kernel=7.2",
+        (7, 1..=2, _) => "eevdf:kernel=7.2",
+        _ => "eevdf:kernel=7.3",
     }
 }
 
@@ -140,9 +141,9 @@ mod tests {
     fn kernels_between_the_models_get_the_nearest_with_a_word() {
         let of = |(major, minor)| model_of_another((major, minor, 0), fair_class((major, minor, 0)));
         assert_eq!(model_of_another((6, 18, 44), "eevdf:kernel=6.18.33"), None);
-        assert_eq!([(6, 1), (6, 6), (6, 12), (6, 15), (6, 18), (7, 2), (2, 6), (2, 4)].map(of), [None; 8]);
-        let near = [(3, 10), (6, 5), (6, 8), (6, 13), (6, 14), (6, 17), (6, 19), (7, 0), (7, 1), (7, 3), (2, 2)];
-        let models = ["6.1", "6.1", "6.6", "6.12", "6.12", "6.15", "6.18.33", "6.18.33", "7.2", "7.2", "2.4"];
+        assert_eq!([(6, 1), (6, 6), (6, 12), (6, 15), (6, 18), (7, 2), (7, 3), (2, 6), (2, 4)].map(of), [None; 9]);
+        let near = [(3, 10), (6, 5), (6, 8), (6, 13), (6, 14), (6, 17), (6, 19), (7, 0), (7, 1), (7, 4), (2, 2)];
+        let models = ["6.1", "6.1", "6.6", "6.12", "6.12", "6.15", "6.18.33", "6.18.33", "7.2", "7.3", "2.4"];
         assert_eq!(near.map(of), models.map(Some));
     }
 }

@@ -5,9 +5,21 @@ mod harness;
 use goodness_core::*;
 use harness::*;
 
-/// Kernels with hierarchical groups: policy and profile.
-const KERNELS: [(&str, &str); 6] =
-    [("cfs", "6.1"), ("eevdf", "6.6"), ("eevdf", "6.12.0"), ("eevdf", "6.12"), ("eevdf", "6.18"), ("eevdf", "7.2")];
+/// Kernels, policy and profile; from 7.3 on all groups share one timeline.
+const KERNELS: [(&str, &str); 7] = [
+    ("cfs", "6.1"),
+    ("eevdf", "6.6"),
+    ("eevdf", "6.12.0"),
+    ("eevdf", "6.12"),
+    ("eevdf", "6.18"),
+    ("eevdf", "7.2"),
+    ONE_TIMELINE,
+];
+const ONE_TIMELINE: (&str, &str) = ("eevdf", "7.3");
+/// Kernels with a queue for each group.
+fn with_levels() -> impl Iterator<Item = (&'static str, &'static str)> {
+    KERNELS.into_iter().filter(|kernel| *kernel != ONE_TIMELINE)
+}
 
 fn weight(cpu_weight: u64, name: &str, parent: GroupId) -> Group {
     let weight = Group::weight_of(cpu_weight).expect("a weight");
@@ -32,8 +44,20 @@ fn history(kernel: (&str, &str), machine: &Machine, work: (Groups, Vec<TaskSpec>
 
 /// Shares of the CPU time of a CPU in percent, by task, from the second second to the fourth.
 fn shares(kernel: (&str, &str), machine: &Machine, work: (Groups, Vec<TaskSpec>)) -> Vec<f64> {
+    shares_with(kernel, &[], machine, work)
+}
+
+/// The same, under a policy with more settings than its kernel.
+fn shares_with(
+    kernel: (&str, &str),
+    settings: &[(&str, &str)],
+    machine: &Machine,
+    work: (Groups, Vec<TaskSpec>),
+) -> Vec<f64> {
     let (count, end) = (work.1.len() as u32, Span::from_s(5));
-    let history = history(kernel, machine, work, end);
+    let settings = [&[("kernel", kernel.1)], settings].concat();
+    let policy = goodness_policies::entry(kernel.0).expect("a policy");
+    let history = run_in_groups(policy, machine, &settings, work, end);
     let used = |until| (0..count).map(|task| cpu_time_until(&history, until, task)).collect::<Vec<_>>();
     let (before, after) = (used(Span::from_s(1)), used(end));
     before.iter().zip(&after).map(|(before, after)| (after.0 - before.0) as f64 / 4e7).collect()
@@ -107,20 +131,51 @@ fn without_groups_tasks_share_alike() {
 /// T-GRP-5: a group divides its weight among the CPUs it runs on.
 #[test]
 fn a_group_on_four_cpus_has_a_quarter_of_its_weight_on_each() {
-    for kernel in KERNELS {
-        let mut groups = Groups::default();
-        let group = groups.add(weight(100, "g", GroupId::ROOT));
-        let mut tasks: Vec<TaskSpec> = (0..4).map(|cpu| pinned(cpu, within(group, hog()))).collect();
-        tasks.push(pinned(0, hog()));
-        let found = shares(kernel, &Machine::flat(4, 1000).unwrap(), (groups, tasks));
-        assert_shares(&found, &[20.0, 100.0, 100.0, 100.0, 80.0], 1.0, kernel);
+    for kernel in with_levels() {
+        assert_shares(&beside_four(kernel, &[]), &[20.0, 100.0, 100.0, 100.0, 80.0], 1.0, kernel);
     }
+}
+
+/// Shares of hogs pinned to four CPUs, in a group, and of one outside it on the first.
+fn beside_four(kernel: (&str, &str), settings: &[(&str, &str)]) -> Vec<f64> {
+    let mut groups = Groups::default();
+    let group = groups.add(weight(100, "g", GroupId::ROOT));
+    let mut tasks: Vec<TaskSpec> = (0..4).map(|cpu| pinned(cpu, within(group, hog()))).collect();
+    tasks.push(pinned(0, hog()));
+    shares_with(kernel, settings, &Machine::flat(4, 1000).unwrap(), (groups, tasks))
+}
+
+/// T-GRP-5 on one timeline, by mode; the default may take three of the four tasks for those that want a CPU.
+#[test]
+fn on_one_timeline_a_group_weighs_as_many_times_its_weight_as_it_has_tasks() {
+    let shares = |mode| {
+        let found = beside_four(ONE_TIMELINE, &[("cgroup_mode", mode)]);
+        assert_shares(&found[1..4], &[100.0; 3], 1.0, ONE_TIMELINE);
+        [found[0], found[4]]
+    };
+    let by_default = beside_four(ONE_TIMELINE, &[]);
+    assert!((42.0..=51.0).contains(&by_default[0]), "{by_default:?}");
+    for (mode, expected) in [("smp", [20.0, 80.0]), ("up", [50.0, 50.0]), ("max", [50.0, 50.0])] {
+        assert_shares(&shares(mode), &expected, 1.0, ONE_TIMELINE);
+    }
+    assert_eq!(shares("concur"), [by_default[0], by_default[4]]);
+}
+
+/// T-GRP-6 on one timeline: two tasks on one CPU have the weight of two groups there, or that of one.
+#[test]
+fn on_one_timeline_two_tasks_on_one_cpu_weigh_twice_their_group() {
+    let mut groups = Groups::default();
+    let group = groups.add(weight(100, "g", GroupId::ROOT));
+    let mut tasks: Vec<TaskSpec> = (0..2).map(|_| pinned(0, within(group, hog()))).collect();
+    tasks.push(pinned(0, hog()));
+    let found = shares(ONE_TIMELINE, &Machine::flat(4, 1000).unwrap(), (groups, tasks));
+    assert!((49.0..=67.7).contains(&(found[0] + found[1])) && (found[0] - found[1]).abs() < 1.0, "{found:?}");
 }
 
 /// T-GRP-6: its two tasks on one CPU have all of its weight there.
 #[test]
 fn a_group_on_one_of_four_cpus_has_its_whole_weight_there() {
-    for kernel in KERNELS {
+    for kernel in with_levels() {
         let mut groups = Groups::default();
         let group = groups.add(weight(100, "g", GroupId::ROOT));
         let mut tasks: Vec<TaskSpec> = (0..2).map(|_| pinned(0, within(group, hog()))).collect();
@@ -131,7 +186,8 @@ fn a_group_on_one_of_four_cpus_has_its_whole_weight_there() {
 }
 
 /// T-GRP-7: an idle group has 3 of 1027, and a task that wakes elsewhere preempts it at once; under 6.6 as soon as it
-/// is eligible, because a small debt of a group without tasks is a large one beside so small a weight.
+/// is eligible, because a small debt of a group without tasks is a large one beside so small a weight. On one timeline
+/// the task of the idle group is no idle task: it waits for its slice at most.
 #[test]
 fn an_idle_group_gets_what_is_left_and_makes_way_at_once() {
     for kernel in KERNELS {
@@ -144,7 +200,7 @@ fn an_idle_group_gets_what_is_left_and_makes_way_at_once() {
         let sleeper = cycle(&[Step::Sleep(Span::from_us(10_300)), Step::Compute(MS(1))]);
         let tasks = vec![within(idle, hog()), within(normal, sleeper)];
         let history = history(kernel, &one_cpu(1000), (groups, tasks), MS(200));
-        let bound = if kernel.1 == "6.6" { MS(1) } else { Span::ZERO };
+        let bound = if matches!(kernel.1, "6.6" | "7.3") { MS(1) } else { Span::ZERO };
         assert!(longest_wait(&history, TaskId(1)) <= bound, "{kernel:?}");
     }
 }

@@ -78,6 +78,7 @@ impl Rules {
                 Kernel::V6_15 => Version::V6_15,
                 Kernel::V6_18 | Kernel::V6_18_33 => Version::V6_18,
                 Kernel::V7_2 => Version::V7_2,
+                Kernel::V7_3 => Version { one_timeline: Some(settings.cgroup_mode), ..Version::V7_2 },
             },
         }
     }

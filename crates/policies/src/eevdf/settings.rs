@@ -1,12 +1,13 @@
 //! Settings of EEVDF.
 
+use crate::parts::fair::order::CgroupMode;
 use goodness_core::{Preemption, Span};
 
 goodness_core::choices! {
     /// Kernel whose fair class is modelled.
     pub enum Kernel {
         V6_6 = "6.6", V6_12_0 = "6.12.0", V6_12 = "6.12", V6_15 = "6.15", V6_18 = "6.18", V6_18_33 = "6.18.33",
-        V7_2 = "7.2",
+        V7_2 = "7.2", V7_3 = "7.3",
     }
 }
 
@@ -46,5 +47,8 @@ goodness_core::tunables! {
         /// Time for which a critical section keeps its CPU after a request to reschedule (`7.2`); 0 for none, and 5 to
         /// 50 µs in a kernel.
         slice_extension: Span = Span::ZERO, in Span::ZERO => Span::from_us(50);
+        /// Weight of a task group of weight S on each CPU (`7.3`): S (`up`), S divided by load (`smp`), or a multiple
+        /// of that: by the CPUs (`max`), by the tasks that want one (`tasks`), by the fewer of both (`concur`).
+        cgroup_mode: CgroupMode = CgroupMode::Concur;
     }
 }

@@ -78,7 +78,7 @@ impl Guest {
             "6.1" => "cfs:kernel=6.1",
             "6.12" => "eevdf:kernel=6.12",
             "6.18" => "eevdf:kernel=6.18,preempt=lazy",
-            _ => "eevdf:kernel=7.2,preempt=lazy",
+            _ => "eevdf:kernel=7.3,preempt=lazy",
         }
     }
 

@@ -1,12 +1,14 @@
-//! Task groups below CFS and EEVDF: a queue for each group and CPU, which stands for an entity of the queue of the
-//! group around it. A pick walks down from the CPU's own queue; whatever changes a queue is followed upwards.
+//! Task groups below CFS and EEVDF: a queue for each group and CPU, whose tasks the order has level by level
+//! ([`levels`]) or all on one timeline ([`timeline`]).
 //!
-//! Source: docs/specs/groups-locks.md sections 1.2 to 1.4 (the hierarchical model, kernels to 7.2).
+//! Source: docs/specs/groups-locks.md sections 1.2 to 1.4.
 //! Departures: weights are whole numbers and at least 2, the resolution of virtual time in the kernel.
 //! Without groups each CPU has its one queue, and every call goes straight to it.
 
+mod levels;
 mod limits;
 mod parking;
+mod timeline;
 
 use super::bandwidth::Bandwidth;
 use super::load::Loads;
@@ -14,6 +16,7 @@ use super::order::{Arrival, Departure, EntityId, Order, QueueId, Traits};
 use super::weight::Weight;
 use goodness_core::{Class, Context, CpuId, GroupId, Machine, Seed, Span, TaskId, Time};
 use parking::Limbo;
+use timeline::Timeline;
 
 /// Tasks on a queue and on those below it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,14 +37,18 @@ pub struct Hierarchy<O> {
     /// By queue: the queue of the group around it, and the entity there.
     owners: Vec<Option<(QueueId, EntityId)>>,
     nodes: Vec<Node>,
-    /// By CPU: the queues from the top down to that of the task picked last.
+    /// By CPU: the queues of the groups around the task picked last, and the CPU's own in front.
     paths: Vec<Vec<QueueId>>,
+    /// Queues of a path that the order has, from the front.
+    depth: usize,
     /// The entities of a pick, from the top down.
     trail: Vec<(QueueId, EntityId)>,
     /// The limits of groups, if any has one.
     limits: Option<Box<Bandwidth>>,
     /// Tasks that limits have stopped, if the kernel stops tasks rather than queues.
     limbo: Option<Box<Limbo>>,
+    /// The weights of groups, if all tasks of a CPU are on one timeline.
+    timeline: Option<Box<Timeline>>,
     seed: Seed,
 }
 
@@ -57,9 +64,11 @@ impl<O: Order> Hierarchy<O> {
             owners: vec![None; cpus],
             nodes: Vec::new(),
             paths: Vec::new(),
+            depth: usize::MAX,
             trail,
             limits: None,
             limbo: None,
+            timeline: None,
             seed,
         }
     }
@@ -112,6 +121,7 @@ impl<O: Order> Hierarchy<O> {
         let entity = self.entity(task);
         self.order.admit(entity);
         self.limbo.iter_mut().for_each(|limbo| limbo.admit(task));
+        self.timeline.iter_mut().for_each(|timeline| timeline.admit(task));
         if cx.now == Time::ZERO {
             let queue = self.queue(cx.tasks.group(task), cx.tasks.cpu(task));
             self.order.launch(queue, entity);
@@ -133,6 +143,10 @@ impl<O: Order> Hierarchy<O> {
         self.paths = vec![Vec::with_capacity(cx.groups.count()); self.cpus as usize];
         self.trail = Vec::with_capacity(cx.groups.count());
         loads.arrange(&self.owners, self.cpus);
+        if let Some(mode) = self.order.version().one_timeline {
+            self.depth = 1;
+            self.timeline = Some(Box::new(Timeline::new(cx, mode, self.owners.len())));
+        }
         self.limit(cx, self.seed.stream("limits", 0).rng());
     }
 
@@ -167,7 +181,7 @@ impl<O: Order> Hierarchy<O> {
     /// Weight of a task as of its last arrival.
     #[inline(always)]
     pub fn weight(&self, task: TaskId) -> u64 {
-        self.order.weight(self.entity(task))
+        self.timeline.as_ref().map_or_else(|| self.order.weight(self.entity(task)), |it| it.weight(task))
     }
 
     #[inline(always)]
@@ -180,6 +194,9 @@ impl<O: Order> Hierarchy<O> {
     /// Adds a task to its queue on `cpu`. What runs there was accounted up to now.
     #[inline(always)]
     pub fn enqueue(&mut self, cx: &Context, loads: &mut Loads, cpu: CpuId, task: TaskId, how: Arrival) {
+        if self.timeline.is_some() {
+            return self.join_timeline(cx, loads, cpu, task, how);
+        }
         let (traits, tasks) = (self.traits(cx, task), self.queued(cpu));
         if self.is_flat() {
             return self.order.enqueue(cx, (QueueId(cpu.0), tasks), EntityId(task.0), traits, how);
@@ -196,6 +213,9 @@ impl<O: Order> Hierarchy<O> {
         if self.is_flat() {
             return self.order.dequeue(cx, QueueId(cpu.0), EntityId(task.0), how);
         }
+        if self.timeline.is_some() {
+            return self.leave_timeline(cx, loads, task, how);
+        }
         let entity = self.entity(task);
         if let Some(queue) = self.order.home(entity) {
             self.remove(cx, loads, queue, entity, how);
@@ -211,7 +231,7 @@ impl<O: Order> Hierarchy<O> {
         if let Some(queue) = self.order.home(entity) {
             self.order.delay(queue, entity);
             if !self.is_flat() {
-                self.count(queue, 0, -1);
+                self.group_queue(task).iter().for_each(|queue| self.count(*queue, 0, -1));
             }
         }
     }
@@ -219,6 +239,9 @@ impl<O: Order> Hierarchy<O> {
     /// Wakes a task that sleeps but is still queued.
     #[inline(always)]
     pub fn rewake(&mut self, cx: &Context, loads: &mut Loads, cpu: CpuId, task: TaskId) {
+        if self.timeline.is_some() {
+            return self.rewake_on_timeline(cx, loads, cpu, task);
+        }
         let traits = self.traits(cx, task);
         if self.is_flat() {
             return self.order.rewake(cx, QueueId(cpu.0), EntityId(task.0), traits);
@@ -238,8 +261,8 @@ impl<O: Order> Hierarchy<O> {
             return self.order.account(QueueId(cpu.0), ran);
         }
         let is_out = self.charge(now, cpu, ran);
-        let path = &self.paths[cpu.index()];
-        path.iter().fold(is_out, |again, queue| self.order.account(*queue, ran) | again)
+        let path = self.paths[cpu.index()].iter().take(self.depth);
+        path.fold(is_out, |again, queue| self.order.account(*queue, ran) | again)
     }
 
     /// Handles a tick, after the accounting. Returns whether the CPU should pick again.
@@ -248,25 +271,27 @@ impl<O: Order> Hierarchy<O> {
         if self.is_flat() {
             return self.order.tick(cx, QueueId(cpu.0), tasks);
         }
-        if let Some(queue) = self.paths[cpu.index()].last() {
+        if self.timeline.is_some() {
+            let task = self.current(cpu);
+            let queue = task.and_then(|task| self.group_queue(task));
+            queue.iter().for_each(|queue| self.weigh_groups(cx, loads, *queue));
+            self.reweigh_running(cx, cpu);
+        } else if let Some(queue) = self.paths[cpu.index()].last() {
             self.refresh(cx, loads, *queue);
         }
-        let path = &self.paths[cpu.index()];
-        path.iter().fold(false, |again, queue| self.order.tick(cx, *queue, tasks) | again)
+        let path = self.paths[cpu.index()].iter().take(self.depth);
+        path.fold(false, |again, queue| self.order.tick(cx, *queue, tasks) | again)
     }
 
     /// CPU time until the slice of the current task is over, if others wait for that.
     pub fn slice_left(&self, cpu: CpuId) -> Option<Span> {
-        let flat = QueueId(cpu.0);
-        let queue = if self.is_flat() { flat } else { *self.paths[cpu.index()].last()? };
+        let queue = self.running_on(cpu)?;
         if self.queued(cpu) > 1 { self.order.slice_left(queue) } else { None }
     }
 
     /// The current task yields.
     pub fn yields(&mut self, cpu: CpuId) {
-        let flat = QueueId(cpu.0);
-        let queue = if self.is_flat() { Some(flat) } else { self.paths[cpu.index()].last().copied() };
-        queue.into_iter().for_each(|queue| self.order.yields(queue));
+        self.running_on(cpu).iter().for_each(|queue| self.order.yields(*queue));
     }
 
     /// Preemption by `woken`, just queued, as decided by classes and idleness alone. `None` for equals.
@@ -299,9 +324,16 @@ impl<O: Order> Hierarchy<O> {
     /// The task that runs on `cpu` or just stopped there, if it is still queued there.
     #[inline(always)]
     pub fn current(&self, cpu: CpuId) -> Option<TaskId> {
-        let flat = QueueId(cpu.0);
-        let queue = if self.is_flat() { flat } else { *self.paths[cpu.index()].last()? };
-        self.order.current(queue).and_then(|entity| self.task(entity))
+        self.running_on(cpu).and_then(|queue| self.order.current(queue)).and_then(|entity| self.task(entity))
+    }
+
+    /// The queue of the order from which `cpu` runs a task.
+    #[inline(always)]
+    fn running_on(&self, cpu: CpuId) -> Option<QueueId> {
+        if self.is_flat() {
+            return Some(QueueId(cpu.0));
+        }
+        self.paths[cpu.index()].iter().take(self.depth).last().copied()
     }
 
     /// Chooses the next task and makes it current.
@@ -343,10 +375,7 @@ impl<O: Order> Hierarchy<O> {
         let entity = self.entity(task);
         self.order.home(entity).is_some_and(|queue| self.order.is_ahead(queue, entity))
     }
-}
 
-/// The walk along the groups.
-impl<O: Order> Hierarchy<O> {
     /// Counts tasks in or out on `queue` and those around it.
     fn count(&mut self, queue: QueueId, queued: i32, runnable: i32) {
         let mut next = Some(queue);
@@ -358,200 +387,6 @@ impl<O: Order> Hierarchy<O> {
                 return;
             }
             next = self.owners[queue.index()].map(|(around, _)| around);
-        }
-    }
-
-    /// Weight of the entity that `queue` stands for.
-    fn part_weight(&self, cx: &Context, loads: &mut Loads, queue: QueueId) -> Weight {
-        let shares = cx.groups[self.group(queue)].weight;
-        let whole =
-            if self.cpus == 1 { shares } else { loads.part_weight(cx.now, queue, self.order.load(queue), shares) };
-        Weight::of(whole.max(2))
-    }
-
-    /// The traits of the entity that `queue` stands for.
-    fn part_traits(&self, cx: &Context, loads: &mut Loads, queue: QueueId) -> Traits {
-        let weight = self.part_weight(cx, loads, queue);
-        Traits { weight, is_idle: cx.groups[self.group(queue)].is_idle, slice: self.order.least_slice(queue) }
-    }
-
-    /// Queues the entities of the groups around `queue`, which has just got an entity.
-    fn rise(&mut self, cx: &Context, loads: &mut Loads, queue: QueueId) {
-        let mut below = queue;
-        while let Some((queue, entity)) = self.owners[below.index()] {
-            if self.order.home(entity).is_some() {
-                if self.order.is_delayed(entity) {
-                    loads.part_arrives(cx.now, below, self.order.weight(entity));
-                    let traits = self.part_traits(cx, loads, below);
-                    self.order.rewake(cx, queue, entity, traits);
-                }
-                return self.refresh(cx, loads, below);
-            }
-            if self.is_shut(below) || self.stays_out(cx.now, below) {
-                return;
-            }
-            let traits = self.part_traits(cx, loads, below);
-            loads.part_arrives(cx.now, below, traits.weight.value);
-            let tasks = self.queued(self.cpu(queue));
-            self.order.enqueue(cx, (queue, tasks), entity, traits, Arrival::Wake);
-            below = queue;
-        }
-    }
-
-    /// Brings weights and slices of the groups from that of `queue` upwards up to date.
-    fn refresh(&mut self, cx: &Context, loads: &mut Loads, queue: QueueId) {
-        let mut below = queue;
-        while let Some((queue, entity)) = self.owners[below.index()] {
-            if self.order.home(entity).is_some() {
-                if self.order.queued(below) > 0 {
-                    let weight = self.part_weight(cx, loads, below);
-                    loads.part_reweighs(cx.now, below, weight.value);
-                    self.order.reweigh(cx, queue, entity, weight);
-                }
-                if let Some(slice) = self.order.least_slice(below) {
-                    self.order.set_slice(entity, slice);
-                }
-            }
-            below = queue;
-        }
-    }
-
-    /// Removes an entity from `queue`, and with it the groups that become empty.
-    fn remove(&mut self, cx: &Context, loads: &mut Loads, queue: QueueId, entity: EntityId, how: Departure) {
-        let (is_task, was_delayed) = (self.task(entity).is_some(), self.order.is_delayed(entity));
-        self.order.dequeue(cx, queue, entity, how);
-        let stays = self.order.home(entity).is_some();
-        if is_task {
-            self.count(queue, if stays { 0 } else { -1 }, if was_delayed { 0 } else { -1 });
-        }
-        if stays {
-            return;
-        }
-        let sleeps = how == Departure::Sleep || (was_delayed && how == Departure::Gone);
-        let mut below = queue;
-        while let Some((queue, entity)) = self.owners[below.index()] {
-            if self.order.queued(below) > 0 {
-                if sleeps {
-                    self.favour(cx, below);
-                }
-                break;
-            }
-            if let Some(limits) = &mut self.limits {
-                limits.give_back(cx.now, below);
-            }
-            if self.is_shut(below) {
-                break;
-            }
-            loads.part_leaves(cx.now, below);
-            self.order.dequeue(cx, queue, entity, Departure::Sleep);
-            if self.order.home(entity).is_some() {
-                break;
-            }
-            below = queue;
-        }
-        self.refresh(cx, loads, below);
-    }
-
-    /// Favours the groups from that of `queue` upwards: one of its tasks sleeps or preempts before its slice is over.
-    fn favour(&mut self, cx: &Context, queue: QueueId) {
-        let mut below = queue;
-        while let Some((queue, entity)) = self.owners[below.index()] {
-            if self.order.home(entity).is_none() || cx.groups[self.group(below)].is_idle {
-                return;
-            }
-            self.order.favour(queue, entity);
-            below = queue;
-        }
-    }
-
-    /// The queue that contains both `woken` or a group around it and what runs on `cpu`, and the former there.
-    fn meeting(&self, cpu: CpuId, woken: TaskId) -> Option<(QueueId, EntityId)> {
-        let entity = self.entity(woken);
-        let (mut queue, mut entity) = (self.order.home(entity)?, entity);
-        while !self.paths[cpu.index()].contains(&queue) {
-            (queue, entity) = self.owners[queue.index()]?;
-            self.order.home(entity)?;
-        }
-        Some((queue, entity))
-    }
-
-    fn class_decides_in_groups(&mut self, cx: &Context, cpu: CpuId, woken: TaskId, is_fork: bool) -> Option<bool> {
-        let Some((queue, entity)) = self.meeting(cpu, woken) else { return Some(false) };
-        let class = cx.tasks.class(woken);
-        if self.order.favours_woken() && !is_fork {
-            let task = self.entity(woken);
-            if let Some(home) = self.order.home(task) {
-                self.order.favour(home, task);
-                self.favour(cx, home);
-            }
-        }
-        let running = self.current(cpu).map(|task| cx.tasks.class(task));
-        if self.order.idle_tasks_yield() && running == Some(Class::Idle) && class != Class::Idle {
-            return Some(true);
-        }
-        self.order.class_decides(queue, entity, class, is_fork)
-    }
-
-    fn preempts_in_groups(&mut self, cx: &Context, loads: &mut Loads, cpu: CpuId, woken: TaskId) -> bool {
-        let Some((queue, entity)) = self.meeting(cpu, woken) else { return false };
-        while let Some(delayed) = self.order.delayed_best(cx, queue, entity) {
-            self.remove_delayed(cx, loads, queue, delayed);
-        }
-        let preempts = self.order.preempts(cx, queue, entity);
-        if preempts && self.order.favours_preemptors() {
-            self.favour(cx, queue);
-        }
-        preempts
-    }
-
-    /// Removes an entity that sleeps but is still queued.
-    fn remove_delayed(&mut self, cx: &Context, loads: &mut Loads, queue: QueueId, entity: EntityId) {
-        self.remove(cx, loads, queue, entity, Departure::Gone);
-        if let Some(task) = self.task(entity) {
-            loads.leaves(cx.now, task, false);
-        }
-    }
-
-    fn pick_in_groups(&mut self, cx: &Context, loads: &mut Loads, cpu: CpuId) -> Option<TaskId> {
-        self.trail.clear();
-        let mut queue = QueueId(cpu.0);
-        let picked = loop {
-            let Some(entity) = self.order.elect(cx, queue) else {
-                self.trail.clear();
-                break None;
-            };
-            if self.order.is_delayed(entity) {
-                self.remove_delayed(cx, loads, queue, entity);
-                self.trail.clear();
-                queue = QueueId(cpu.0);
-                continue;
-            }
-            self.trail.push((queue, entity));
-            match self.task(entity) {
-                Some(task) => break Some(task),
-                None => queue = QueueId(entity.0 + self.cpus),
-            }
-            if self.is_out(cx.now, queue) && self.throttle(cx, loads, queue) {
-                self.trail.clear();
-                queue = QueueId(cpu.0);
-            }
-        };
-        self.follow_trail(cx, cpu);
-        picked
-    }
-
-    /// Makes the entities of the trail current, and all others of `cpu` not.
-    fn follow_trail(&mut self, cx: &Context, cpu: CpuId) {
-        let path = &mut self.paths[cpu.index()];
-        for (depth, queue) in path.iter().enumerate() {
-            if self.trail.get(depth).map(|it| it.0) != Some(*queue) {
-                self.order.put_current(cx, *queue);
-            }
-        }
-        path.clear();
-        for (queue, entity) in &self.trail {
-            self.order.switch_to(cx, *queue, *entity);
-            path.push(*queue);
         }
     }
 }

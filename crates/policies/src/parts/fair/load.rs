@@ -151,6 +151,12 @@ impl Series {
         self.load_sum = self.load_sum.saturating_add_signed(change * self.divisor() as i64);
     }
 
+    /// The average number of tasks changes at once.
+    fn add_runnable(&mut self, change: i64) {
+        self.runnable = self.runnable.saturating_add_signed(change);
+        self.runnable_sum = self.runnable_sum.saturating_add_signed(change * self.divisor() as i64);
+    }
+
     /// Continues on the clock of another CPU, which shows `now`.
     fn continue_at(&mut self, weight: u64, now: Time) {
         self.at = now.0 / PERIOD;
@@ -323,6 +329,7 @@ impl Loads {
         self.background += u32::from(is_background);
         there.estimate += own.estimate;
         there.recent.push_front(&mut self.links, task.0);
+        self.counts(cx.now, queue, 1);
         self.weighs(cx.now, queue, weight as i64);
     }
 
@@ -358,6 +365,7 @@ impl Loads {
         let series = own.series;
         there.series.attach(&Series { load: 0, ..series });
         self.moves_load(now, queue, series.load as i64);
+        self.moves_runnable(now, queue, series.runnable as i64);
     }
 
     /// Takes the averages of `task` out of its CPU's and its group's.
@@ -369,6 +377,7 @@ impl Loads {
         there.advance(now);
         there.series.detach(&Series { load: 0, ..series });
         self.moves_load(now, queue, -(series.load as i64));
+        self.moves_runnable(now, queue, -(series.runnable as i64));
     }
 
     /// `task` leaves its queue; `sleeps` if it waits for something.
@@ -412,6 +421,8 @@ impl Loads {
         if sleeps {
             own.estimate = estimate(own.estimate, own.series);
         }
+        let queue = own.queue;
+        self.counts(now, queue, -1);
     }
 
     /// A real-time task begins to run on `cpu`, or stops.

@@ -214,8 +214,13 @@ pub trait Order: Sized + 'static {
     }
 }
 
-/// Rules of balancing and of limits that differ between kernels (specs/smp.md section 9, specs/groups-locks.md section
-/// 2.3).
+goodness_core::choices! {
+    /// Weight of a task group on each of its CPUs, S being that of the group (`cgroup_mode` in debugfs).
+    pub enum CgroupMode { Up = "up", Smp = "smp", Concur = "concur", Max = "max", Tasks = "tasks" }
+}
+
+/// Rules of groups, balancing and limits that differ between kernels (specs/smp.md section 9, specs/groups-locks.md
+/// sections 1.2, 1.3 and 2.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version {
     /// Of overloaded groups that are alike but for rounding any may be the busiest; else the first is.
@@ -238,6 +243,8 @@ pub struct Version {
     pub keeps_ineligible: bool,
     /// A CPU without work always looks at a level if it seldom does.
     pub looks_when_rare: bool,
+    /// The tasks of all groups of a CPU are on one queue, and groups weigh by this mode; else each group has a queue.
+    pub one_timeline: Option<CgroupMode>,
 }
 
 impl Version {
@@ -253,6 +260,7 @@ impl Version {
         parks_tasks: false,
         keeps_ineligible: false,
         looks_when_rare: false,
+        one_timeline: None,
     };
     /// Rules of all kernels with EEVDF, but for what each says.
     const EEVDF: Version =
@@ -266,6 +274,6 @@ impl Version {
     pub const V6_15: Version = Version { keeps_ineligible: true, ..Version::EEVDF };
     /// Linux 6.18.
     pub const V6_18: Version = Version { parks_tasks: true, ..Version::V6_15 };
-    /// Linux 7.2, and the nearest to 7.1 and 7.3.
+    /// Linux 7.2, and the nearest to 7.1. That of 7.3 has one timeline, too.
     pub const V7_2: Version = Version { looks_when_rare: true, ..Version::V6_18 };
 }

@@ -4,7 +4,7 @@
 
 use super::order::Order;
 use super::{Running, Stack};
-use goodness_core::{Context, CpuId, Time};
+use goodness_core::{Context, CpuId, Span, Time};
 
 impl<O: Order> Stack<O> {
     /// Sets the timer that ends the slice of the fair task on `cpu`, as of its last accounting.
@@ -13,7 +13,8 @@ impl<O: Order> Stack<O> {
         let it = &self.cpus[cpu.index()];
         let left = if matches!(it.running, Running::Fair(_)) { self.order.slice_left(cpu) } else { None };
         let it = &mut self.cpus[cpu.index()];
-        it.slice_end = left.map_or(Time::NEVER, |left| it.accounted_at + left);
+        // A new weight may end a slice at once, but the next one is set only after some time has run.
+        it.slice_end = left.map_or(Time::NEVER, |left| it.accounted_at + left.max(Span(1)));
     }
 
     /// Ends the slice of `cpu` if it is over. True if that CPU has to pick again.

@@ -37,7 +37,7 @@ impl<O: Order> Hierarchy<O> {
 
     /// True if the group of `task`, which is queued, or one around it, is throttled on the task's CPU.
     pub fn is_limited(&self, task: TaskId) -> bool {
-        self.limits.is_some() && self.order.home(self.entity(task)).is_some_and(|queue| self.is_held(queue))
+        self.limits.is_some() && self.group_queue(task).is_some_and(|queue| self.is_held(queue))
     }
 
     /// True if a limit keeps `task` from being picked.

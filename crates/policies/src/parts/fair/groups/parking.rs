@@ -76,8 +76,7 @@ impl<O: Order> Hierarchy<O> {
 
     /// Parks `task`, which stopped where it would return to user mode, if its group is still throttled.
     pub fn park(&mut self, cx: &Context, loads: &mut Loads, task: TaskId) -> bool {
-        let entity = self.entity(task);
-        let Some(queue) = self.order.home(entity).filter(|queue| self.is_held(*queue)) else { return false };
+        let Some(queue) = self.group_queue(task).filter(|queue| self.is_held(*queue)) else { return false };
         let Some(limbo) = &mut self.limbo else { return false };
         limbo.park(task, queue);
         let mut next = Some(queue);
@@ -85,7 +84,7 @@ impl<O: Order> Hierarchy<O> {
             self.limits.iter_mut().for_each(|limits| limits.stops(cx.now, queue));
             next = self.owners[queue.index()].map(|(around, _)| around);
         }
-        self.remove(cx, loads, queue, entity, Departure::Gone);
+        self.dequeue(cx, loads, self.cpu(queue), task, Departure::Gone);
         true
     }
 

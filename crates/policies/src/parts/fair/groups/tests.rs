@@ -16,7 +16,7 @@ impl<O: Order> Hierarchy<O> {
         for task in admitted {
             let entity = self.entity(*task);
             let runnable = u32::from(!self.order.is_delayed(entity));
-            let mut next = self.order.home(entity);
+            let mut next = self.group_queue(*task).filter(|_| self.order.home(entity).is_some());
             while let Some(queue) = next {
                 counts[queue.index()].queued += 1;
                 counts[queue.index()].runnable += runnable;
@@ -28,6 +28,12 @@ impl<O: Order> Hierarchy<O> {
             let (group, cpu) = (self.group(queue).0, self.cpu(queue));
             if (found.queued, found.runnable) != (counted.queued, counted.runnable) {
                 return Some(format!("group {group} on {cpu} has {counted:?}, not {found:?}"));
+            }
+            if let Some(timeline) = &self.timeline {
+                let below = (0..counts.len() as u32).map(QueueId);
+                let below = below.filter(|it| self.owners[it.index()].is_some_and(|(around, _)| around == queue));
+                let is_sound = timeline.is_sound(queue, below, found.queued == 0);
+                return (!is_sound).then(|| format!("group {group} on {cpu} has a wrong weight, with {counted:?}"));
             }
             let (around, entity) = self.owners[queue.index()]?;
             let (home, is_empty) = (self.order.home(entity), self.order.queued(queue) == 0);
@@ -167,7 +173,7 @@ fn groups_count_the_tasks_that_are_on_their_queues_in_drawn_runs() {
     let of = |kernel: &str| [("kernel".to_string(), kernel.to_string())];
     for seed in 0..1_500 {
         run_drawn::<VirtualRuntimes>(seed, &of("6.1"));
-        for kernel in ["6.6", "6.12", "6.18"] {
+        for kernel in ["6.6", "6.12", "6.18", "7.3"] {
             run_drawn::<VirtualDeadlines>(seed, &of(kernel));
         }
     }

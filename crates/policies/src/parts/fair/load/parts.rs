@@ -6,7 +6,7 @@
 //! own average, not at once.
 
 use super::super::order::{EntityId, QueueId};
-use super::{Loads, Presence, Series};
+use super::{FULL, Loads, Presence, Series};
 use goodness_core::{CpuId, Span, TaskId, Time};
 
 /// Least time between publications.
@@ -15,21 +15,50 @@ const PUBLISHED: Span = Span::from_ms(1);
 /// A group on one CPU.
 #[derive(Clone, Copy, Debug, Default)]
 struct Part {
-    /// Load of its queue, on which entities have `inside` of weight.
+    /// Load of its queue, on which entities have `inside` of weight, and of the tasks there and below that want a CPU.
     inner: Series,
     inside: u64,
+    tasks: u64,
     /// Load of its entity on the queue around it, for a weight of 1.
     own: Series,
     weight: u64,
     on_queue: bool,
-    /// The last reported load of its queue, and its time.
-    published: u64,
-    published_at: Time,
+    /// The load of its queue, and the tasks that want a CPU times [`FULL`], as published last.
+    load: Published,
+    runnable: Published,
+}
+
+/// An average as published last, and when.
+#[derive(Clone, Copy, Debug, Default)]
+struct Published {
+    value: u64,
+    at: Time,
+}
+
+impl Published {
+    /// Publishes `value` if it differs by more than a 64th. Returns the change.
+    fn renew(&mut self, now: Time, value: u64) -> i64 {
+        let before = self.value;
+        if value.abs_diff(before) <= before / 64 || now.since(self.at) < PUBLISHED {
+            return 0;
+        }
+        *self = Published { value, at: now };
+        value as i64 - before as i64
+    }
+}
+
+/// What all queues of a group published.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    load: u64,
+    runnable: u64,
+    /// Time at which those without tasks were last looked at.
+    looked_at: Time,
 }
 
 impl Part {
     fn advance(&mut self, now: Time) {
-        self.inner.advance(now, Presence { weight: self.inside, ..Presence::default() }, 1);
+        self.inner.advance(now, Presence { weight: self.inside, tasks: self.tasks, runs: false }, 1);
         let on_queue = Presence { weight: self.on_queue.into(), ..Presence::default() };
         self.own.advance(now, on_queue, self.weight);
     }
@@ -43,8 +72,8 @@ pub(super) struct Parts {
     parts: Vec<Part>,
     /// By queue: the one around it.
     around: Vec<Option<QueueId>>,
-    /// By group: the load that all its CPUs published, and when those without tasks were last looked at.
-    published: Vec<(u64, Time)>,
+    /// By group.
+    sums: Vec<Sums>,
 }
 
 impl Parts {
@@ -53,28 +82,27 @@ impl Parts {
         self.parts.get_mut(index as usize)
     }
 
-    /// Publishes the load of the queue if it changed by more than a 64th.
+    /// Publishes the averages of the queue.
     fn publish(&mut self, now: Time, queue: QueueId) {
         let group = (queue.0 / self.cpus) as usize;
         let Some(part) = self.at(queue) else { return };
         part.advance(now);
-        let (before, load) = (part.published, part.inner.load);
-        if load.abs_diff(before) > before / 64 && now.since(part.published_at) >= PUBLISHED {
-            (part.published, part.published_at) = (load, now);
-            self.published[group].0 += load;
-            self.published[group].0 -= before;
-        }
+        let (load, runnable) = (part.inner.load, part.inner.runnable);
+        let changes = (part.load.renew(now, load), part.runnable.renew(now, runnable));
+        let sums = &mut self.sums[group];
+        sums.load = sums.load.wrapping_add_signed(changes.0);
+        sums.runnable = sums.runnable.wrapping_add_signed(changes.1);
     }
 
     /// Lets CPUs publish whose queues of the group are empty: nothing else brings them up to date.
     fn look_at_empty(&mut self, now: Time, group: usize) {
-        let looked_at = &mut self.published[group].1;
+        let looked_at = &mut self.sums[group].looked_at;
         if now.since(*looked_at) < PUBLISHED {
             return;
         }
         *looked_at = now;
         for queue in (group as u32 * self.cpus..).map(QueueId).take(self.cpus as usize) {
-            if self.at(queue).is_some_and(|part| part.inside == 0 && part.published > 0) {
+            if self.at(queue).is_some_and(|part| part.inside == 0 && part.load.value + part.runnable.value > 0) {
                 self.publish(now, queue);
             }
         }
@@ -90,7 +118,7 @@ impl Loads {
             cpus,
             parts: vec![Part::default(); count],
             around: owners.iter().map(|owner| owner.map(|(queue, _)| queue)).collect(),
-            published: vec![(0, Time::ZERO); owners.len() / cpus as usize],
+            sums: vec![Sums::default(); owners.len() / cpus as usize],
         };
     }
 
@@ -168,11 +196,43 @@ impl Loads {
         let group = (queue.0 / self.parts.cpus.max(1)) as usize;
         self.parts.publish(now, queue);
         self.parts.look_at_empty(now, group);
-        let total = self.parts.published.get(group).map_or(0, |it| it.0);
+        let total = self.parts.sums.get(group).map_or(0, |sums| sums.load);
         let Some(part) = self.parts.at(queue) else { return shares };
         let load = queued.max(part.inner.load);
-        let total = total - part.published + load;
+        let total = total - part.load.value + load;
         (shares * load / total.max(1)).min(shares)
+    }
+
+    /// Tasks of the group of `queue` that want a CPU, on all CPUs together, as published: whole ones, and at least one.
+    pub fn wanting(&mut self, now: Time, queue: QueueId) -> u64 {
+        let group = (queue.0 / self.parts.cpus.max(1)) as usize;
+        self.parts.publish(now, queue);
+        self.parts.look_at_empty(now, group);
+        self.parts.sums.get(group).map_or(1, |sums| sums.runnable / FULL).max(1)
+    }
+
+    /// Tasks that want a CPU come to `queue`, or leave it: `change` of them.
+    pub(super) fn counts(&mut self, now: Time, queue: QueueId, change: i64) {
+        let mut next = Some(queue);
+        while let Some(queue) = next
+            && let Some(part) = self.parts.at(queue)
+        {
+            part.advance(now);
+            part.tasks = part.tasks.wrapping_add_signed(change);
+            next = self.parts.around.get(queue.index()).copied().flatten();
+        }
+    }
+
+    /// The averages of tasks that want a CPU change at once on `queue` and around it, as one of them comes or goes.
+    pub(super) fn moves_runnable(&mut self, now: Time, queue: QueueId, change: i64) {
+        let mut next = Some(queue);
+        while let Some(queue) = next
+            && let Some(part) = self.parts.at(queue)
+        {
+            part.advance(now);
+            part.inner.add_runnable(change);
+            next = self.parts.around.get(queue.index()).copied().flatten();
+        }
     }
 
     /// Load of a task on a queue, as a part of its CPU's.

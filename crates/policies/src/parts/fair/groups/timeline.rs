@@ -1,0 +1,255 @@
+//! One queue of the order for the tasks of all groups of a CPU, as from Linux 7.3. A task weighs there what the groups
+//! around it leave it; groups themselves have weights, load and limits alone.
+//!
+//! Source: docs/specs/groups-locks.md sections 1.2 and 1.3 ("flat"). The weight on the queue is brought up to date as
+//! the task joins it, begins to run, and at each tick while it runs.
+//! Departures: weights on the queue are whole numbers and at least 2, the resolution of virtual time in the kernel; a
+//! task that sleeps but is still queued counts in its groups; on one CPU, `tasks` counts tasks, not their average.
+
+use super::super::load::Loads;
+use super::super::order::{Arrival, CgroupMode, Departure, Order, QueueId, Traits};
+use super::super::weight::{UNIT, Weight};
+use super::Hierarchy;
+use goodness_core::{Context, CpuId, GroupId, Nice, TaskId};
+
+/// A task in its group.
+#[derive(Clone, Copy, Debug, Default)]
+struct Member {
+    /// The queue of the group on the task's CPU; `None` while it is on none.
+    queue: Option<QueueId>,
+    weight: u64,
+}
+
+/// A group on one CPU.
+#[derive(Clone, Copy, Debug, Default)]
+struct Part {
+    /// Sum of the weights of its tasks there, and of the groups in it that have some.
+    inside: u64,
+    /// Weight among its siblings; 0 without tasks.
+    weight: u64,
+}
+
+/// The weights of all tasks and groups.
+#[derive(Debug)]
+pub struct Timeline {
+    mode: CgroupMode,
+    /// By task.
+    members: Vec<Member>,
+    /// By queue.
+    parts: Vec<Part>,
+    /// By group: CPUs that its tasks may use.
+    widths: Vec<u64>,
+}
+
+impl Timeline {
+    /// All groups of `cx`, without tasks.
+    pub fn new(cx: &Context, mode: CgroupMode, queues: usize) -> Timeline {
+        let width = |cpus: &goodness_core::CpuSet| cx.machine.cpu_ids().filter(|cpu| cpus.contains(*cpu)).count() as u64;
+        let root = std::iter::once(cx.machine.cpu_count() as u64);
+        let widths = root.chain(cx.groups.iter().map(|(_, group)| width(&group.cpus))).collect();
+        Timeline { mode, members: Vec::new(), parts: vec![Part::default(); queues], widths }
+    }
+
+    /// Makes room for `task`.
+    pub fn admit(&mut self, task: TaskId) {
+        let count = self.members.len().max(task.index() + 1);
+        self.members.resize(count, Member::default());
+    }
+
+    /// The queue of its group that a task is on.
+    pub fn queue(&self, task: TaskId) -> Option<QueueId> {
+        self.members[task.index()].queue
+    }
+
+    /// Weight of a task in its group.
+    pub fn weight(&self, task: TaskId) -> u64 {
+        self.members[task.index()].weight
+    }
+
+    /// `task` is on `queue` from now on, or on none, with this weight.
+    fn set_member(&mut self, task: TaskId, queue: Option<QueueId>, weight: u64) {
+        let before = std::mem::replace(&mut self.members[task.index()], Member { queue, weight });
+        before.queue.iter().for_each(|queue| self.parts[queue.index()].inside -= before.weight);
+        queue.iter().for_each(|queue| self.parts[queue.index()].inside += weight);
+    }
+
+    /// The group of `queue` has this weight on the queue around it from now on.
+    fn set_part(&mut self, queue: QueueId, around: QueueId, weight: u64) {
+        let before = std::mem::replace(&mut self.parts[queue.index()].weight, weight);
+        let inside = &mut self.parts[around.index()].inside;
+        *inside = *inside - before + weight;
+    }
+
+    /// Multiple of its weight that a group has on all CPUs, if `tasks` of it want one; `None` for all of it on each.
+    fn multiple(&self, group: GroupId, tasks: u64) -> Option<u64> {
+        let cpus = self.widths[group.index()].max(1);
+        match self.mode {
+            CgroupMode::Up => None,
+            CgroupMode::Smp => Some(1),
+            CgroupMode::Concur => Some(tasks.min(cpus)),
+            CgroupMode::Max => Some(cpus),
+            CgroupMode::Tasks => Some(tasks),
+        }
+    }
+}
+
+impl<O: Order> Hierarchy<O> {
+    /// The queue of its group that a task is on.
+    pub(super) fn group_queue(&self, task: TaskId) -> Option<QueueId> {
+        match &self.timeline {
+            Some(timeline) => timeline.queue(task),
+            None => self.order.home(self.entity(task)),
+        }
+    }
+
+    /// Weight of the group of `queue`, which has tasks, on the queue around it.
+    fn part_on_timeline(&self, cx: &Context, loads: &mut Loads, timeline: &Timeline, queue: QueueId) -> u64 {
+        let (group, inside) = (self.group(queue), timeline.parts[queue.index()].inside);
+        let whole = cx.groups[group].weight;
+        let tasks = match self.cpus {
+            1 => u64::from(self.nodes[queue.index()].runnable).max(1),
+            _ => loads.wanting(cx.now, queue),
+        };
+        let weight = match timeline.multiple(group, tasks) {
+            None => whole,
+            Some(n) if self.cpus == 1 => n * whole,
+            Some(n) => loads.part_weight(cx.now, queue, inside, n * whole),
+        };
+        let most = if timeline.mode == CgroupMode::Max { Nice::WEIGHTS[0].into() } else { u64::MAX };
+        weight.clamp(2, most)
+    }
+
+    /// Brings the weights of the groups around `queue` up to date, after something changed there.
+    pub(super) fn weigh_groups(&mut self, cx: &Context, loads: &mut Loads, queue: QueueId) {
+        let Some(mut timeline) = self.timeline.take() else { return };
+        let mut below = queue;
+        while let Some((around, _)) = self.owners[below.index()] {
+            let before = timeline.parts[below.index()].weight;
+            let is_empty = self.nodes[below.index()].queued == 0;
+            let weight = if is_empty { 0 } else { self.part_on_timeline(cx, loads, &timeline, below) };
+            timeline.set_part(below, around, weight);
+            if is_empty && before > 0 {
+                self.limits.iter_mut().for_each(|limits| limits.give_back(cx.now, below));
+                loads.part_leaves(cx.now, below);
+            } else if !is_empty && before == 0 {
+                self.stays_out(cx.now, below);
+                loads.part_arrives(cx.now, below, weight);
+            } else if !is_empty {
+                loads.part_reweighs(cx.now, below, weight);
+            }
+            below = around;
+        }
+        self.timeline = Some(timeline);
+    }
+
+    /// Weight of `task`, which is in a group's queue, on the one timeline.
+    fn weight_on_timeline(&self, timeline: &Timeline, task: TaskId) -> Weight {
+        let Member { queue, weight } = timeline.members[task.index()];
+        let (mut next, mut scaled) = (queue, u128::from(weight) * u128::from(UNIT));
+        while let Some(queue) = next {
+            let owner = self.owners[queue.index()];
+            if owner.is_some() {
+                let Part { inside, weight } = timeline.parts[queue.index()];
+                scaled = scaled * u128::from(weight) / u128::from(inside.max(1));
+            }
+            next = owner.map(|(around, _)| around);
+        }
+        Weight::of((scaled / u128::from(UNIT)).max(2) as u64)
+    }
+
+    /// Adds a task to the one queue of `cpu`, which has `tasks` tasks. What runs there was accounted up to now.
+    pub(super) fn join_timeline(&mut self, cx: &Context, loads: &mut Loads, cpu: CpuId, task: TaskId, how: Arrival) {
+        let (traits, tasks) = (self.traits(cx, task), self.queued(cpu));
+        let queue = self.queue(cx.tasks.group(task), cpu);
+        self.count(queue, 1, 1);
+        let traits = self.traits_on_timeline(cx, loads, queue, task, traits);
+        self.order.enqueue(cx, (QueueId(cpu.0), tasks), self.entity(task), traits, how);
+        if self.current(cpu) == Some(task) {
+            // It may be in another group than before.
+            self.follow_groups(cpu, task);
+        }
+    }
+
+    /// Makes the path of `cpu`, which runs `task`, that of the task's groups.
+    fn follow_groups(&mut self, cpu: CpuId, task: TaskId) {
+        let mut next = self.group_queue(task);
+        let path = &mut self.paths[cpu.index()];
+        path.truncate(self.depth);
+        while let Some(queue) = next
+            && let Some((around, _)) = self.owners[queue.index()]
+        {
+            path.push(queue);
+            next = Some(around);
+        }
+    }
+
+    /// Wakes a task that sleeps but is still queued.
+    pub(super) fn rewake_on_timeline(&mut self, cx: &Context, loads: &mut Loads, cpu: CpuId, task: TaskId) {
+        let Some(queue) = self.group_queue(task) else { return };
+        self.count(queue, 0, 1);
+        let traits = self.traits(cx, task);
+        let traits = self.traits_on_timeline(cx, loads, queue, task, traits);
+        self.order.rewake(cx, QueueId(cpu.0), self.entity(task), traits);
+    }
+
+    /// The traits of `task` on the one timeline: `own` in its group, on `queue`.
+    fn traits_on_timeline(
+        &mut self,
+        cx: &Context,
+        loads: &mut Loads,
+        queue: QueueId,
+        task: TaskId,
+        own: Traits,
+    ) -> Traits {
+        self.timeline.iter_mut().for_each(|it| it.set_member(task, Some(queue), own.weight.value));
+        self.weigh_groups(cx, loads, queue);
+        let weight = self.timeline.as_ref().map(|timeline| self.weight_on_timeline(timeline, task));
+        Traits { weight: weight.unwrap_or(own.weight), ..own }
+    }
+
+    /// A task leaves the one queue of its CPU; one that sleeps may stay queued.
+    pub(super) fn leave_timeline(&mut self, cx: &Context, loads: &mut Loads, task: TaskId, how: Departure) {
+        let entity = self.entity(task);
+        let (Some(home), Some(queue)) = (self.order.home(entity), self.group_queue(task)) else { return };
+        let wanted = !self.order.is_delayed(entity);
+        self.order.dequeue(cx, home, entity, how);
+        let stays = self.order.home(entity).is_some();
+        self.count(queue, if stays { 0 } else { -1 }, if wanted { -1 } else { 0 });
+        if !stays {
+            self.timeline.iter_mut().for_each(|timeline| timeline.set_member(task, None, timeline.weight(task)));
+            self.weigh_groups(cx, loads, queue);
+        }
+    }
+
+    /// Gives the task that runs on `cpu` the weight that its groups leave it now.
+    pub(super) fn reweigh_running(&mut self, cx: &Context, cpu: CpuId) {
+        let Some((task, timeline)) = self.current(cpu).zip(self.timeline.as_ref()) else { return };
+        let weight = self.weight_on_timeline(timeline, task);
+        self.order.reweigh(cx, QueueId(cpu.0), self.entity(task), weight);
+    }
+
+    /// `task` was picked: the groups around it are charged while it runs, and those out of quota are throttled.
+    pub(super) fn begin_on_timeline(&mut self, cx: &Context, loads: &mut Loads, cpu: CpuId, task: TaskId) {
+        self.follow_groups(cpu, task);
+        for level in self.depth..self.paths[cpu.index()].len() {
+            let queue = self.paths[cpu.index()][level];
+            if self.is_out(cx.now, queue) {
+                self.throttle(cx, loads, queue);
+            }
+        }
+        self.reweigh_running(cx, cpu);
+    }
+}
+
+#[cfg(test)]
+impl Timeline {
+    /// True if the weights on `queue` sum up those of its tasks and of the queues `below` it, and if it has a weight
+    /// itself unless it `is_empty`.
+    pub fn is_sound(&self, queue: QueueId, below: impl Iterator<Item = QueueId>, is_empty: bool) -> bool {
+        let Part { inside, weight } = self.parts[queue.index()];
+        let members = self.members.iter().filter(|member| member.queue == Some(queue)).map(|member| member.weight);
+        let groups = below.map(|queue| self.parts[queue.index()].weight);
+        let is_root = queue.index() < self.parts.len() / self.widths.len();
+        inside == members.chain(groups).sum::<u64>() && (is_root || (weight == 0) == is_empty)
+    }
+}
