@@ -52,6 +52,10 @@ pub const TOPOLOGIES: [Guest; 4] = [
     guest("6.18", 8, Shape::Threads),
 ];
 
+/// Those in which the loads of `fidelity/groups` were.
+pub const GROUPS: [Guest; 3] =
+    [guest("6.18", 4, Shape::Flat), guest("7.3", 2, Shape::Flat), guest("7.3", 4, Shape::Flat)];
+
 impl Guest {
     /// Name of its folder of traces.
     #[must_use]

@@ -1,6 +1,6 @@
 //! A folder of loads, with what kernels made of them.
 
-use super::guest::{EIGHT, GUESTS, Guest, TOPOLOGIES};
+use super::guest::{EIGHT, GROUPS, GUESTS, Guest, TOPOLOGIES};
 use goodness::{OpenOptions, Refusal, Work, unwatched};
 use goodness_core::Machine;
 use goodness_work::machine::parse_machine;
@@ -10,7 +10,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 
 /// The suites, folders below `fidelity`.
-pub const SUITES: [&str; 3] = ["smp", "eight", "topologies"];
+pub const SUITES: [&str; 4] = ["smp", "eight", "topologies", "groups"];
 
 /// A load on a kernel and a number of CPUs, with the figures of each play.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,6 +42,7 @@ impl Suite {
             "smp" => &GUESTS[..],
             "eight" => &EIGHT[..],
             "topologies" => &TOPOLOGIES[..],
+            "groups" => &GROUPS[..],
             _ => return None,
         };
         Some(Suite { folder: Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fidelity").join(name), guests })
