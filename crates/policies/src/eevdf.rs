@@ -8,9 +8,9 @@
 //! Source: specs sections 5.2 to 5.7; oracle recordings of 6.12.107 and 6.18.15. Profiles (`kernel`): `6.6` and
 //! `6.12.0` as released; `6.12` is the stable kernel with its later backports (0.70 ms slice, protection ends at ticks,
 //! yield gives the slice away); `6.15` and `6.18` likewise; from `6.18.33` on forks do not preempt, and wake-ups remove
-//! delayed tasks; `7.2` ends slices by a timer.
-//! Deviations: no core scheduling; 7.2's balance between caches and the one timeline of 7.3 for all groups are missing;
-//! SCHED_ISO counts as normal. Groups, reservations and several CPUs: see `parts/fair/`.
+//! delayed tasks; `7.2` ends slices by a timer; in `7.3` the tasks of all groups of a CPU share one timeline.
+//! Deviations: no core scheduling; 7.2's balance between caches is missing; SCHED_ISO counts as normal. Groups,
+//! reservations and several CPUs: see `parts/fair/`.
 //! Weakness: slices below the tick are rounded up to it; a protected task makes short requests wait.
 
 mod election;
