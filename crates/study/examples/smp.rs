@@ -1,7 +1,7 @@
 //! Kernels on several CPUs beside the simulator, on synthetic loads (`fidelity/smp`, `fidelity/eight`,
-//! `fidelity/topologies`).
+//! `fidelity/topologies`, `fidelity/groups`).
 //!
-//! `cargo run --release -p goodness-study --example smp -- PART [--suite eight|topologies]`:
+//! `cargo run --release -p goodness-study --example smp -- PART [--suite eight|topologies|groups]`:
 //!
 //! | part | does |
 //! |---|---|
@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         name = named;
         arguments.truncate(arguments.len() - 2);
     }
-    let suite = Suite::of(name).ok_or("take --suite eight, or --suite topologies")?;
+    let suite = Suite::of(name).ok_or("take --suite eight, --suite topologies or --suite groups")?;
     match arguments[..] {
         ["compare"] => [false, true].into_iter().try_for_each(|is_unseen| compare(&suite, is_unseen)),
         ["compare", "--half", "seen"] => compare(&suite, false),

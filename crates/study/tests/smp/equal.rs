@@ -9,7 +9,7 @@ use goodness_study::smp::suite::Cell;
 /// Figures with a promise.
 const CLASSES: [&str; 3] = ["share", "wakeup_latency_p99", "migrations"];
 /// Cells within bounds, at least, of the seen and the unseen half.
-const LEAST: [[usize; 3]; 2] = [[71, 42, 66], [72, 60, 61]];
+const LEAST: [[usize; 3]; 2] = [[71, 42, 68], [72, 60, 62]];
 /// Per cent of unseen values inside the stated error, at least.
 const COVERED: usize = 95;
 

@@ -2,6 +2,7 @@
 
 mod eight;
 mod equal;
+mod groups;
 mod topologies;
 
 use goodness_study::smp;

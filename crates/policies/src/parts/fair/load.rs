@@ -524,6 +524,11 @@ impl Loads {
     /// Load of `task` now.
     pub fn of_task(&mut self, now: Time, task: TaskId) -> u64 {
         self.advance_task(now, task);
+        self.of_sleeper(now, task)
+    }
+
+    /// Load that `task`, which sleeps, had as it fell asleep.
+    pub fn of_sleeper(&mut self, now: Time, task: TaskId) -> u64 {
         match self.tasks[task].queue {
             queue if self.has_groups() => self.hierarchical(now, queue, task),
             _ => self.tasks[task].series.load,

@@ -74,3 +74,18 @@ fn estimates_jump_up_and_sink_slowly() {
     assert_eq!((estimate(600, util(200)), estimate(500, util(200))), (500, 425));
     assert_eq!(estimate(600, Series { util: 200, runnable: 300, ..Series::default() }), 600, "it had to wait");
 }
+
+/// docs/fidelity/smp-rules.md, "Load of a task that wakes". The control is its load now, of which half is left.
+#[test]
+fn the_load_of_a_sleeper_is_that_of_its_sleep() {
+    let mut driver = crate::parts::verb_driver::VerbDriver::<crate::eevdf::Eevdf>::with(2, Default::default());
+    let task = driver.admit_as(goodness_core::Task::default(), None);
+    let _ = driver.enqueue(task, CpuId(1), goodness_core::Enqueue::Fork { parent: None });
+    let loads = driver.call(|stack, cx| {
+        let slept = cx.now;
+        stack.loads.leaves(slept, task, true);
+        let woken = slept + Span(32 * PERIOD * 1024);
+        [stack.loads.of_sleeper(woken, task), stack.loads.of_task(woken, task), stack.loads.of_sleeper(woken, task)]
+    });
+    assert_eq!(loads, [1_024, 511, 511]);
+}
