@@ -15,9 +15,10 @@ use goodness_core::{Context, CpuId, Effort, Enqueue, Level, Machine, PerTask, Se
 
 /// Bias of the wake-affine comparison towards the previous CPU, percent.
 const AFFINE_BIAS: u64 = 108;
-/// Most flips that the first tasks of a run have from their parents; each run draws how often these were halved. Read
-/// from Linux 6.18 in a guest: threads of six programs that one shell started had 72, 36, 18, 19, 18 and 19 at first.
-const INHERITED: u32 = 72;
+/// Flips that the first tasks of a run have from their parents, at least; a run draws whether it is one more. Read from
+/// Linux 6.18 in a guest: threads of six programs that one shell started had 72, 36, 18, 19, 18 and 19 at first, where
+/// the first two are what is left of the boot.
+const INHERITED: u32 = 18;
 
 /// State of one task, as placement needs it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -69,7 +70,7 @@ impl Wakeups {
         let idle = vec![true; machine.cpu_count()];
         let idle_cpus = idle.len() as u32;
         let idle_since = vec![Time::ZERO; idle.len()];
-        let inherited = INHERITED >> seed.stream("flips", 0).rng().below(3);
+        let inherited = INHERITED + seed.stream("flips", 0).rng().below(2) as u32;
         Wakeups { usage: PerTask::default(), inherited, idle, idle_since, idle_cpus, groups, group_of }
     }
 
