@@ -10,7 +10,7 @@ use harness::*;
 /// Kernels whose periods begin at multiples of the period.
 const ALIGNED: [(&str, &str); 2] = [("cfs", "6.1"), ("eevdf", "6.6")];
 /// Kernels whose periods begin at any time.
-const PHASED: [(&str, &str); 4] = [("eevdf", "6.12.0"), ("eevdf", "6.12"), ("eevdf", "6.18"), ("eevdf", "7.2")];
+const PHASED: [(&str, &str); 4] = [("eevdf", "6.12"), ("eevdf", "6.18"), ("eevdf", "7.2"), ("eevdf", "7.3")];
 
 fn limit(quota: u64, burst: u64) -> Quota {
     Quota::new(MS(quota), MS(100)).unwrap().with_burst(MS(burst)).unwrap()

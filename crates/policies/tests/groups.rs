@@ -161,15 +161,45 @@ fn on_one_timeline_a_group_weighs_as_many_times_its_weight_as_it_has_tasks() {
     assert_eq!(shares("concur"), [by_default[0], by_default[4]]);
 }
 
-/// T-GRP-6 on one timeline: two tasks on one CPU have the weight of two groups there, or that of one.
+/// T-GRP-6 on one timeline, and with four tasks: a group has as many times its weight as it has tasks, or one time less.
+/// On one CPU it has it once, and with `tasks` as often as it has tasks.
 #[test]
-fn on_one_timeline_two_tasks_on_one_cpu_weigh_twice_their_group() {
-    let mut groups = Groups::default();
-    let group = groups.add(weight(100, "g", GroupId::ROOT));
-    let mut tasks: Vec<TaskSpec> = (0..2).map(|_| pinned(0, within(group, hog()))).collect();
-    tasks.push(pinned(0, hog()));
-    let found = shares(ONE_TIMELINE, &Machine::flat(4, 1000).unwrap(), (groups, tasks));
-    assert!((49.0..=67.7).contains(&(found[0] + found[1])) && (found[0] - found[1]).abs() < 1.0, "{found:?}");
+fn on_one_timeline_tasks_of_a_group_on_one_cpu_add_to_its_weight() {
+    let share = |cpus, count, mode| {
+        let mut groups = Groups::default();
+        let group = groups.add(weight(100, "g", GroupId::ROOT));
+        let mut tasks: Vec<TaskSpec> = (0..count).map(|_| pinned(0, within(group, hog()))).collect();
+        tasks.push(pinned(0, hog()));
+        let machine = Machine::flat(cpus, 1000).unwrap();
+        let found = shares_with(ONE_TIMELINE, &[("cgroup_mode", mode)], &machine, (groups, tasks));
+        100.0 - found[count]
+    };
+    let expected = [
+        (4, 2, "concur", [50.0, 66.7]),
+        (4, 4, "concur", [75.0, 80.0]),
+        (1, 3, "concur", [50.0, 50.0]),
+        (1, 3, "tasks", [75.0, 75.0]),
+        (4, 4, "smp", [50.0, 50.0]),
+    ];
+    for (cpus, count, mode, allowed) in expected {
+        let found = share(cpus, count, mode);
+        assert!(allowed.iter().any(|it| (found - it).abs() < 1.0), "{cpus} CPUs, {count} tasks, {mode}: {found}");
+    }
+}
+
+/// docs/specs/groups-locks.md section 1.2: the CPUs of a group are those that the groups around it leave it.
+#[test]
+fn on_one_timeline_a_group_within_a_cpuset_has_the_width_of_that() {
+    let share = |cpus: CpuSet| {
+        let mut groups = Groups::default();
+        let outer = groups.add(Group { cpus, ..weight(100, "outer", GroupId::ROOT) });
+        let [inner, beside] = ["inner", "beside"].map(|name| groups.add(weight(100, name, outer)));
+        let mut tasks: Vec<TaskSpec> = (0..4).map(|_| pinned(0, within(inner, hog()))).collect();
+        tasks.push(pinned(0, within(beside, hog())));
+        100.0 - shares(ONE_TIMELINE, &Machine::flat(4, 1000).unwrap(), (groups, tasks))[4]
+    };
+    let narrow = share(CpuSet::of(&[CpuId(0)]));
+    assert!((narrow - 50.0).abs() < 1.0 && share(CpuSet::All) > 70.0, "{narrow}");
 }
 
 /// T-GRP-6: its two tasks on one CPU have all of its weight there.

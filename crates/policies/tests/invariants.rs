@@ -13,7 +13,7 @@ use goodness_sim::{Options, simulate_with};
 use harness::{class, cycle};
 
 const POLICIES: [(&str, &[&str]); 2] =
-    [("cfs", &["2.6.24", "6.1"]), ("eevdf", &["6.6", "6.12.0", "6.12", "6.15", "6.18"])];
+    [("cfs", &["2.6.24", "6.1"]), ("eevdf", &["6.6", "6.12.0", "6.12", "6.15", "6.18", "7.3"])];
 /// Locks of the work: those of kinds that keep their waiters from running for ever.
 const LOCKS: [LockKind; 4] = [LockKind::Pi, LockKind::Normal, LockKind::Kernel, LockKind::Fifo];
 /// Runs of an ordinary test.

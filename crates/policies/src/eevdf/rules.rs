@@ -37,7 +37,7 @@ pub(super) struct Rules {
     pub preemption: Preemption,
     /// Longest extension of a slice for a critical section.
     pub slice_extension: Span,
-    /// Rules of balancing.
+    /// Rules of groups, limits and balancing.
     pub version: Version,
 }
 

@@ -8,6 +8,7 @@
 mod levels;
 mod limits;
 mod parking;
+mod pick;
 mod timeline;
 
 use super::bandwidth::Bandwidth;
@@ -37,10 +38,8 @@ pub struct Hierarchy<O> {
     /// By queue: the queue of the group around it, and the entity there.
     owners: Vec<Option<(QueueId, EntityId)>>,
     nodes: Vec<Node>,
-    /// By CPU: the queues of the groups around the task picked last, and the CPU's own in front.
+    /// By CPU: the queues from the top down to that of the task picked last.
     paths: Vec<Vec<QueueId>>,
-    /// Queues of a path that the order has, from the front.
-    depth: usize,
     /// The entities of a pick, from the top down.
     trail: Vec<(QueueId, EntityId)>,
     /// The limits of groups, if any has one.
@@ -64,7 +63,6 @@ impl<O: Order> Hierarchy<O> {
             owners: vec![None; cpus],
             nodes: Vec::new(),
             paths: Vec::new(),
-            depth: usize::MAX,
             trail,
             limits: None,
             limbo: None,
@@ -144,7 +142,6 @@ impl<O: Order> Hierarchy<O> {
         self.trail = Vec::with_capacity(cx.groups.count());
         loads.arrange(&self.owners, self.cpus);
         if let Some(mode) = self.order.version().one_timeline {
-            self.depth = 1;
             self.timeline = Some(Box::new(Timeline::new(cx, mode, self.owners.len())));
         }
         self.limit(cx, self.seed.stream("limits", 0).rng());
@@ -164,6 +161,14 @@ impl<O: Order> Hierarchy<O> {
     #[inline(always)]
     pub fn home(&self, task: TaskId) -> Option<CpuId> {
         self.order.home(self.entity(task)).map(|queue| self.cpu(queue))
+    }
+
+    /// The queue of its group that a task is on.
+    fn group_queue(&self, task: TaskId) -> Option<QueueId> {
+        match &self.timeline {
+            Some(timeline) => timeline.queue(task),
+            None => self.order.home(self.entity(task)),
+        }
     }
 
     /// Tasks on the queues of `cpu`, including the current one and delayed dequeues.
@@ -261,8 +266,8 @@ impl<O: Order> Hierarchy<O> {
             return self.order.account(QueueId(cpu.0), ran);
         }
         let is_out = self.charge(now, cpu, ran);
-        let path = self.paths[cpu.index()].iter().take(self.depth);
-        path.fold(is_out, |again, queue| self.order.account(*queue, ran) | again)
+        let path = &self.paths[cpu.index()];
+        path.iter().fold(is_out, |again, queue| self.order.account(*queue, ran) | again)
     }
 
     /// Handles a tick, after the accounting. Returns whether the CPU should pick again.
@@ -272,15 +277,12 @@ impl<O: Order> Hierarchy<O> {
             return self.order.tick(cx, QueueId(cpu.0), tasks);
         }
         if self.timeline.is_some() {
-            let task = self.current(cpu);
-            let queue = task.and_then(|task| self.group_queue(task));
-            queue.iter().for_each(|queue| self.weigh_groups(cx, loads, *queue));
-            self.reweigh_running(cx, cpu);
+            self.refresh_timeline(cx, loads, cpu);
         } else if let Some(queue) = self.paths[cpu.index()].last() {
             self.refresh(cx, loads, *queue);
         }
-        let path = self.paths[cpu.index()].iter().take(self.depth);
-        path.fold(false, |again, queue| self.order.tick(cx, *queue, tasks) | again)
+        let path = &self.paths[cpu.index()];
+        path.iter().fold(false, |again, queue| self.order.tick(cx, *queue, tasks) | again)
     }
 
     /// CPU time until the slice of the current task is over, if others wait for that.
@@ -333,7 +335,7 @@ impl<O: Order> Hierarchy<O> {
         if self.is_flat() {
             return Some(QueueId(cpu.0));
         }
-        self.paths[cpu.index()].iter().take(self.depth).last().copied()
+        self.paths[cpu.index()].last().copied()
     }
 
     /// Chooses the next task and makes it current.

@@ -4,8 +4,8 @@
 //! Source: specs/smp.md section 2 (integer arithmetic included). A CPU's averages contain what sleeping tasks left
 //! there, until it has decayed or the task wakes elsewhere. A task that sleeps but is still queued has load. On a slow
 //! CPU the clock is slower, too.
-//! Departures: averages are brought up to date whenever they are read, also those of idle CPUs; a task that wakes
-//! elsewhere takes its part from its old CPU at once.
+//! Departures: averages are brought up to date whenever they are read, also those of idle CPUs, but for the load of a
+//! task that wakes, as it chooses a CPU; a task that wakes elsewhere takes its part from its old CPU at once.
 
 mod clock;
 mod parts;
@@ -524,11 +524,11 @@ impl Loads {
     /// Load of `task` now.
     pub fn of_task(&mut self, now: Time, task: TaskId) -> u64 {
         self.advance_task(now, task);
-        self.of_sleeper(now, task)
+        self.last_of_task(now, task)
     }
 
-    /// Load that `task`, which sleeps, had as it fell asleep.
-    pub fn of_sleeper(&mut self, now: Time, task: TaskId) -> u64 {
+    /// Load of `task` as of its last update: of one that sleeps, as a rule, that with which it fell asleep.
+    pub fn last_of_task(&mut self, now: Time, task: TaskId) -> u64 {
         match self.tasks[task].queue {
             queue if self.has_groups() => self.hierarchical(now, queue, task),
             _ => self.tasks[task].series.load,

@@ -215,7 +215,7 @@ pub trait Order: Sized + 'static {
 }
 
 goodness_core::choices! {
-    /// Weight of a task group on each of its CPUs, S being that of the group (`cgroup_mode` in debugfs).
+    /// Rule by which a task group weighs on each CPU (`cgroup_mode` in debugfs).
     pub enum CgroupMode { Up = "up", Smp = "smp", Concur = "concur", Max = "max", Tasks = "tasks" }
 }
 
@@ -274,6 +274,6 @@ impl Version {
     pub const V6_15: Version = Version { keeps_ineligible: true, ..Version::EEVDF };
     /// Linux 6.18.
     pub const V6_18: Version = Version { parks_tasks: true, ..Version::V6_15 };
-    /// Linux 7.2, and the nearest to 7.1. That of 7.3 has one timeline, too.
+    /// Linux 7.2, and the nearest to 7.1; 7.3 adds one timeline.
     pub const V7_2: Version = Version { looks_when_rare: true, ..Version::V6_18 };
 }

@@ -13,7 +13,7 @@ impl<O: Order> Stack<O> {
         let it = &self.cpus[cpu.index()];
         let left = if matches!(it.running, Running::Fair(_)) { self.order.slice_left(cpu) } else { None };
         let it = &mut self.cpus[cpu.index()];
-        // A new weight may end a slice at once, but the next one is set only after some time has run.
+        // A new weight can leave nothing of a slice, and the next one begins only when some time was accounted.
         it.slice_end = left.map_or(Time::NEVER, |left| it.accounted_at + left.max(Span(1)));
     }
 

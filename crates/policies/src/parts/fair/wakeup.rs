@@ -283,7 +283,7 @@ impl<O: Order> Stack<O> {
         if self.is_idle(before) {
             return before;
         }
-        let mine = self.loads.of_sleeper(cx.now, task);
+        let mine = self.loads.last_of_task(cx.now, task);
         let mut there = self.loads.of_cpu(cx.now, on).load;
         if sync && let Some(waker) = waker {
             let waker = self.loads.of_task(cx.now, waker);

@@ -1,5 +1,5 @@
-//! A queue of the order for each group and CPU, which stands for an entity of the queue of the group around it. A pick
-//! walks down from the CPU's own queue; whatever changes a queue is followed upwards.
+//! A queue of the order for each group and CPU, which stands for an entity of the queue of the group around it: whatever
+//! changes a queue is followed upwards.
 //!
 //! Source: docs/specs/groups-locks.md sections 1.2 to 1.4 ("hier": kernels to 7.2).
 
@@ -7,7 +7,7 @@ use super::super::load::Loads;
 use super::super::order::{Arrival, Departure, EntityId, Order, QueueId, Traits};
 use super::super::weight::Weight;
 use super::Hierarchy;
-use goodness_core::{Class, Context, CpuId, TaskId};
+use goodness_core::Context;
 
 impl<O: Order> Hierarchy<O> {
     /// Weight of the entity that `queue` stands for.
@@ -102,7 +102,7 @@ impl<O: Order> Hierarchy<O> {
     }
 
     /// Favours the groups from that of `queue` upwards: one of its tasks sleeps or preempts before its slice is over.
-    fn favour(&mut self, cx: &Context, queue: QueueId) {
+    pub(super) fn favour(&mut self, cx: &Context, queue: QueueId) {
         let mut below = queue;
         while let Some((queue, entity)) = self.owners[below.index()] {
             if self.order.home(entity).is_none() || cx.groups[self.group(below)].is_idle {
@@ -110,101 +110,6 @@ impl<O: Order> Hierarchy<O> {
             }
             self.order.favour(queue, entity);
             below = queue;
-        }
-    }
-
-    /// The queue that contains both `woken` or a group around it and what runs on `cpu`, and the former there.
-    fn meeting(&self, cpu: CpuId, woken: TaskId) -> Option<(QueueId, EntityId)> {
-        let entity = self.entity(woken);
-        let (mut queue, mut entity) = (self.order.home(entity)?, entity);
-        while !self.paths[cpu.index()].contains(&queue) {
-            (queue, entity) = self.owners[queue.index()]?;
-            self.order.home(entity)?;
-        }
-        Some((queue, entity))
-    }
-
-    pub(super) fn class_decides_in_groups(&mut self, cx: &Context, cpu: CpuId, woken: TaskId, is_fork: bool) -> Option<bool> {
-        let Some((queue, entity)) = self.meeting(cpu, woken) else { return Some(false) };
-        let class = cx.tasks.class(woken);
-        if self.order.favours_woken() && !is_fork {
-            let task = self.entity(woken);
-            if let Some(home) = self.order.home(task) {
-                self.order.favour(home, task);
-                self.favour(cx, home);
-            }
-        }
-        let running = self.current(cpu).map(|task| cx.tasks.class(task));
-        if self.order.idle_tasks_yield() && running == Some(Class::Idle) && class != Class::Idle {
-            return Some(true);
-        }
-        self.order.class_decides(queue, entity, class, is_fork)
-    }
-
-    pub(super) fn preempts_in_groups(&mut self, cx: &Context, loads: &mut Loads, cpu: CpuId, woken: TaskId) -> bool {
-        let Some((queue, entity)) = self.meeting(cpu, woken) else { return false };
-        while let Some(delayed) = self.order.delayed_best(cx, queue, entity) {
-            self.remove_delayed(cx, loads, queue, delayed);
-        }
-        let preempts = self.order.preempts(cx, queue, entity);
-        if preempts && self.order.favours_preemptors() {
-            self.favour(cx, queue);
-        }
-        preempts
-    }
-
-    /// Removes an entity that sleeps but is still queued.
-    fn remove_delayed(&mut self, cx: &Context, loads: &mut Loads, queue: QueueId, entity: EntityId) {
-        let Some(task) = self.task(entity) else {
-            return self.remove(cx, loads, queue, entity, Departure::Gone);
-        };
-        self.dequeue(cx, loads, self.cpu(queue), task, Departure::Gone);
-        loads.leaves(cx.now, task, false);
-    }
-
-    pub(super) fn pick_in_groups(&mut self, cx: &Context, loads: &mut Loads, cpu: CpuId) -> Option<TaskId> {
-        self.trail.clear();
-        let mut queue = QueueId(cpu.0);
-        let picked = loop {
-            let Some(entity) = self.order.elect(cx, queue) else {
-                self.trail.clear();
-                break None;
-            };
-            if self.order.is_delayed(entity) {
-                self.remove_delayed(cx, loads, queue, entity);
-                self.trail.clear();
-                queue = QueueId(cpu.0);
-                continue;
-            }
-            self.trail.push((queue, entity));
-            match self.task(entity) {
-                Some(task) => break Some(task),
-                None => queue = QueueId(entity.0 + self.cpus),
-            }
-            if self.is_out(cx.now, queue) && self.throttle(cx, loads, queue) {
-                self.trail.clear();
-                queue = QueueId(cpu.0);
-            }
-        };
-        self.follow_trail(cx, cpu);
-        if let Some(task) = picked.filter(|_| self.timeline.is_some()) {
-            self.begin_on_timeline(cx, loads, cpu, task);
-        }
-        picked
-    }
-
-    /// Makes the entities of the trail current, and all others of `cpu` not.
-    pub(super) fn follow_trail(&mut self, cx: &Context, cpu: CpuId) {
-        let path = &mut self.paths[cpu.index()];
-        for (depth, queue) in path.iter().take(self.depth).enumerate() {
-            if self.trail.get(depth).map(|it| it.0) != Some(*queue) {
-                self.order.put_current(cx, *queue);
-            }
-        }
-        path.clear();
-        for (queue, entity) in &self.trail {
-            self.order.switch_to(cx, *queue, *entity);
-            path.push(*queue);
         }
     }
 }

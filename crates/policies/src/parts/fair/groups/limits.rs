@@ -3,8 +3,13 @@
 use super::super::bandwidth::Bandwidth;
 use super::super::load::Loads;
 use super::super::order::{Departure, Order, QueueId};
-use super::{Hierarchy, Limbo};
+use super::{Hierarchy, Limbo, Timeline};
 use goodness_core::{Context, CpuId, CpuStat, GroupId, Rng, Span, TaskId, Time};
+
+/// The queues whose groups the running task of `cpu` is charged to.
+pub(super) fn charged<'a>(timeline: Option<&'a Timeline>, paths: &'a [Vec<QueueId>], cpu: CpuId) -> &'a [QueueId] {
+    timeline.map_or(&paths[cpu.index()], |timeline| timeline.charged(cpu))
+}
 
 impl<O: Order> Hierarchy<O> {
     /// Prepares the limits of the groups, if any has one. Refills come at times of their own with `rng`.
@@ -51,8 +56,9 @@ impl<O: Order> Hierarchy<O> {
     /// Charges `ran` to the groups of the current task of `cpu`; true if one of them used up its limit.
     pub(super) fn charge(&mut self, now: Time, cpu: CpuId, ran: Span) -> bool {
         let Some(limits) = &mut self.limits else { return false };
-        let path = &self.paths[cpu.index()];
-        path.iter().fold(false, |out, queue| !limits.charge(now, *queue, ran) | out)
+        charged(self.timeline.as_deref(), &self.paths, cpu)
+            .iter()
+            .fold(false, |out, queue| !limits.charge(now, *queue, ran) | out)
     }
 
     /// True if the group of `queue` has no CPU time left there, and is not throttled yet.
@@ -65,7 +71,7 @@ impl<O: Order> Hierarchy<O> {
     pub(super) fn throttle(&mut self, cx: &Context, loads: &mut Loads, queue: QueueId) -> bool {
         let Some((around, entity)) = self.owners[queue.index()] else { return false };
         if self.limbo.is_some() {
-            self.limits.iter_mut().for_each(|limits| limits.throttle(queue));
+            self.mark_throttled(queue);
             return false;
         }
         self.close(cx.now, queue);
@@ -81,11 +87,23 @@ impl<O: Order> Hierarchy<O> {
             return false;
         }
         if self.limbo.is_some() {
-            self.limits.iter_mut().for_each(|limits| limits.throttle(queue));
+            self.mark_throttled(queue);
             return false;
         }
         self.close(now, queue);
         true
+    }
+
+    /// The group of `queue` is throttled there from now on, where tasks are stopped one by one.
+    fn mark_throttled(&mut self, queue: QueueId) {
+        self.limits.iter_mut().for_each(|limits| limits.throttle(queue));
+    }
+
+    /// Throttles the group of `queue` if it has no CPU time, where tasks are stopped one by one.
+    pub(super) fn throttle_if_out(&mut self, now: Time, queue: QueueId) {
+        if self.is_out(now, queue) {
+            self.mark_throttled(queue);
+        }
     }
 
     /// Counts the tasks of `queue` out of those around it, and marks it as throttled.

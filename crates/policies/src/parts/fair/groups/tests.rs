@@ -16,7 +16,10 @@ impl<O: Order> Hierarchy<O> {
         for task in admitted {
             let entity = self.entity(*task);
             let runnable = u32::from(!self.order.is_delayed(entity));
-            let mut next = self.group_queue(*task).filter(|_| self.order.home(entity).is_some());
+            if self.group_queue(*task).is_some() != self.order.home(entity).is_some() {
+                return Some(format!("{task} is in a group's queue or on the order's, not both"));
+            }
+            let mut next = self.group_queue(*task);
             while let Some(queue) = next {
                 counts[queue.index()].queued += 1;
                 counts[queue.index()].runnable += runnable;
@@ -118,6 +121,9 @@ fn drawn_groups(rng: &mut Rng) -> Groups {
     for name in ["a", "b", "c", "d", "e", "f"].into_iter().take(rng.within(1, 6) as usize) {
         let mut group = Group::new(name, GroupId(rng.below(groups.count() as u64) as u32));
         group.weight = rng.within(3, 4096);
+        if rng.below(4) == 0 {
+            group.cpus = CpuSet::of(&[CpuId(0)]);
+        }
         if rng.below(4) > 0 {
             let period = [5, 10, 12][rng.below(3) as usize];
             group.quota = Some(Quota::new(Span(rng.within(MS, 8 * MS)), Span(period * MS)).expect("a limit"));
@@ -133,11 +139,12 @@ fn drawn_task(rng: &mut Rng, cpus: u64, groups: &Groups) -> TaskSpec {
         _ => CpuSet::All,
     };
     let group = |rng: &mut Rng| GroupId(rng.below(groups.count() as u64) as u32);
-    let step = |rng: &mut Rng| match rng.below(16) {
+    let step = |rng: &mut Rng| match rng.below(17) {
         0..=7 => Step::Compute(Span(rng.within(1, 4 * MS))),
         8..=12 => Step::Sleep(Span([rng.within(1, 3 * MS), MS][rng.below(2) as usize])),
         13 => Step::SetGroup(group(rng)),
         14 => Step::SetAffinity(affinity(rng)),
+        15 => Step::SetNice(Nice::new(rng.below(40) as i64 - 20).expect("a nice value")),
         _ => Step::SetClass([Class::Normal, Class::Idle, Class::Fifo][rng.below(3) as usize], 5),
     };
     let steps: Vec<Step> = (0..rng.within(1, 6)).map(|_| step(rng)).chain([Step::Compute(Span(MS / 2))]).collect();
@@ -173,9 +180,11 @@ fn groups_count_the_tasks_that_are_on_their_queues_in_drawn_runs() {
     let of = |kernel: &str| [("kernel".to_string(), kernel.to_string())];
     for seed in 0..1_500 {
         run_drawn::<VirtualRuntimes>(seed, &of("6.1"));
-        for kernel in ["6.6", "6.12", "6.18", "7.3"] {
+        for kernel in ["6.6", "6.12", "6.18"] {
             run_drawn::<VirtualDeadlines>(seed, &of(kernel));
         }
+        let mode = ["up", "smp", "concur", "max", "tasks"][seed as usize % 5];
+        run_drawn::<VirtualDeadlines>(seed, &[&of("7.3")[..], &[("cgroup_mode".into(), mode.into())]].concat());
     }
 }
 

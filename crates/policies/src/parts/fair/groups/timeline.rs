@@ -3,8 +3,9 @@
 //!
 //! Source: docs/specs/groups-locks.md sections 1.2 and 1.3 ("flat"). The weight on the queue is brought up to date as
 //! the task joins it, begins to run, and at each tick while it runs.
-//! Departures: weights on the queue are whole numbers and at least 2, the resolution of virtual time in the kernel; a
-//! task that sleeps but is still queued counts in its groups; on one CPU, `tasks` counts tasks, not their average.
+//! Departures: weights of groups are whole numbers and at least 2, the kernel's a thousandth of that; a task that sleeps
+//! but is still queued counts in its groups; on one CPU, `tasks` counts tasks, not their average; CPUs that go offline
+//! still count as a group's.
 
 use super::super::load::Loads;
 use super::super::order::{Arrival, CgroupMode, Departure, Order, QueueId, Traits};
@@ -39,15 +40,36 @@ pub struct Timeline {
     parts: Vec<Part>,
     /// By group: CPUs that its tasks may use.
     widths: Vec<u64>,
+    /// By CPU: the queues of the groups that the running task's time is charged to, from the innermost out.
+    charged: Vec<Vec<QueueId>>,
 }
 
 impl Timeline {
     /// All groups of `cx`, without tasks.
     pub fn new(cx: &Context, mode: CgroupMode, queues: usize) -> Timeline {
-        let width = |cpus: &goodness_core::CpuSet| cx.machine.cpu_ids().filter(|cpu| cpus.contains(*cpu)).count() as u64;
-        let root = std::iter::once(cx.machine.cpu_count() as u64);
-        let widths = root.chain(cx.groups.iter().map(|(_, group)| width(&group.cpus))).collect();
-        Timeline { mode, members: Vec::new(), parts: vec![Part::default(); queues], widths }
+        let width = |group: GroupId| {
+            let cpus = cx.groups.cpus(group);
+            cx.machine.cpu_ids().filter(|cpu| cpus.contains(*cpu)).count() as u64
+        };
+        let groups = (0..cx.groups.count() as u32).map(GroupId);
+        let charged = vec![Vec::with_capacity(cx.groups.count()); cx.machine.cpu_count()];
+        Timeline {
+            mode,
+            members: Vec::new(),
+            parts: vec![Part::default(); queues],
+            widths: groups.map(width).collect(),
+            charged,
+        }
+    }
+
+    /// The queues of the groups that the running task of `cpu` is charged to, from the innermost out.
+    pub fn charged(&self, cpu: CpuId) -> &[QueueId] {
+        &self.charged[cpu.index()]
+    }
+
+    /// Nothing that runs on `cpu` is charged to groups.
+    pub fn charge_none(&mut self, cpu: CpuId) {
+        self.charged[cpu.index()].clear();
     }
 
     /// Makes room for `task`.
@@ -80,35 +102,27 @@ impl Timeline {
         *inside = *inside - before + weight;
     }
 
-    /// Multiple of its weight that a group has on all CPUs, if `tasks` of it want one; `None` for all of it on each.
-    fn multiple(&self, group: GroupId, tasks: u64) -> Option<u64> {
+    /// How many times its weight a group divides among CPUs, if `tasks` of it want one; `None`: each has all of it.
+    fn multiple(&self, group: GroupId, tasks: impl FnOnce() -> u64) -> Option<u64> {
         let cpus = self.widths[group.index()].max(1);
         match self.mode {
             CgroupMode::Up => None,
             CgroupMode::Smp => Some(1),
-            CgroupMode::Concur => Some(tasks.min(cpus)),
+            CgroupMode::Concur => Some(tasks().min(cpus)),
             CgroupMode::Max => Some(cpus),
-            CgroupMode::Tasks => Some(tasks),
+            CgroupMode::Tasks => Some(tasks()),
         }
     }
 }
 
 impl<O: Order> Hierarchy<O> {
-    /// The queue of its group that a task is on.
-    pub(super) fn group_queue(&self, task: TaskId) -> Option<QueueId> {
-        match &self.timeline {
-            Some(timeline) => timeline.queue(task),
-            None => self.order.home(self.entity(task)),
-        }
-    }
-
     /// Weight of the group of `queue`, which has tasks, on the queue around it.
     fn part_on_timeline(&self, cx: &Context, loads: &mut Loads, timeline: &Timeline, queue: QueueId) -> u64 {
         let (group, inside) = (self.group(queue), timeline.parts[queue.index()].inside);
         let whole = cx.groups[group].weight;
-        let tasks = match self.cpus {
+        let tasks = || match self.cpus {
             1 => u64::from(self.nodes[queue.index()].runnable).max(1),
-            _ => loads.wanting(cx.now, queue),
+            _ => loads.runnable_tasks(cx.now, queue),
         };
         let weight = match timeline.multiple(group, tasks) {
             None => whole,
@@ -132,7 +146,7 @@ impl<O: Order> Hierarchy<O> {
                 self.limits.iter_mut().for_each(|limits| limits.give_back(cx.now, below));
                 loads.part_leaves(cx.now, below);
             } else if !is_empty && before == 0 {
-                self.stays_out(cx.now, below);
+                self.throttle_if_out(cx.now, below);
                 loads.part_arrives(cx.now, below, weight);
             } else if !is_empty {
                 loads.part_reweighs(cx.now, below, weight);
@@ -157,7 +171,7 @@ impl<O: Order> Hierarchy<O> {
         Weight::of((scaled / u128::from(UNIT)).max(2) as u64)
     }
 
-    /// Adds a task to the one queue of `cpu`, which has `tasks` tasks. What runs there was accounted up to now.
+    /// Adds a task to the one queue of `cpu`. What runs there was accounted up to now.
     pub(super) fn join_timeline(&mut self, cx: &Context, loads: &mut Loads, cpu: CpuId, task: TaskId, how: Arrival) {
         let (traits, tasks) = (self.traits(cx, task), self.queued(cpu));
         let queue = self.queue(cx.tasks.group(task), cpu);
@@ -166,19 +180,20 @@ impl<O: Order> Hierarchy<O> {
         self.order.enqueue(cx, (QueueId(cpu.0), tasks), self.entity(task), traits, how);
         if self.current(cpu) == Some(task) {
             // It may be in another group than before.
-            self.follow_groups(cpu, task);
+            self.charge_groups(cpu, task);
         }
     }
 
-    /// Makes the path of `cpu`, which runs `task`, that of the task's groups.
-    fn follow_groups(&mut self, cpu: CpuId, task: TaskId) {
-        let mut next = self.group_queue(task);
-        let path = &mut self.paths[cpu.index()];
-        path.truncate(self.depth);
+    /// The time of `task`, which runs on `cpu`, is charged to its groups.
+    fn charge_groups(&mut self, cpu: CpuId, task: TaskId) {
+        let Some(timeline) = &mut self.timeline else { return };
+        let mut next = timeline.queue(task);
+        let charged = &mut timeline.charged[cpu.index()];
+        charged.clear();
         while let Some(queue) = next
             && let Some((around, _)) = self.owners[queue.index()]
         {
-            path.push(queue);
+            charged.push(queue);
             next = Some(around);
         }
     }
@@ -222,20 +237,26 @@ impl<O: Order> Hierarchy<O> {
     }
 
     /// Gives the task that runs on `cpu` the weight that its groups leave it now.
-    pub(super) fn reweigh_running(&mut self, cx: &Context, cpu: CpuId) {
+    fn reweigh_running(&mut self, cx: &Context, cpu: CpuId) {
         let Some((task, timeline)) = self.current(cpu).zip(self.timeline.as_ref()) else { return };
         let weight = self.weight_on_timeline(timeline, task);
         self.order.reweigh(cx, QueueId(cpu.0), self.entity(task), weight);
     }
 
-    /// `task` was picked: the groups around it are charged while it runs, and those out of quota are throttled.
-    pub(super) fn begin_on_timeline(&mut self, cx: &Context, loads: &mut Loads, cpu: CpuId, task: TaskId) {
-        self.follow_groups(cpu, task);
-        for level in self.depth..self.paths[cpu.index()].len() {
-            let queue = self.paths[cpu.index()][level];
-            if self.is_out(cx.now, queue) {
-                self.throttle(cx, loads, queue);
-            }
+    /// Brings the weights of the task that runs on `cpu` and of its groups up to date.
+    pub(super) fn refresh_timeline(&mut self, cx: &Context, loads: &mut Loads, cpu: CpuId) {
+        let queue = self.current(cpu).and_then(|task| self.group_queue(task));
+        queue.iter().for_each(|queue| self.weigh_groups(cx, loads, *queue));
+        self.reweigh_running(cx, cpu);
+    }
+
+    /// `task` was picked: its groups are charged while it runs, and those out of quota are throttled.
+    pub(super) fn begin_on_timeline(&mut self, cx: &Context, cpu: CpuId, task: TaskId) {
+        self.charge_groups(cpu, task);
+        let mut next = self.group_queue(task);
+        while let Some(queue) = next {
+            self.throttle_if_out(cx.now, queue);
+            next = self.owner(queue).map(|(around, _)| around);
         }
         self.reweigh_running(cx, cpu);
     }

@@ -82,6 +82,18 @@ impl Parts {
         self.parts.get_mut(index as usize)
     }
 
+    /// Changes the group of `queue`, and each around it, on that CPU.
+    fn each_up(&mut self, now: Time, queue: QueueId, change: impl Fn(&mut Part)) {
+        let mut next = Some(queue);
+        while let Some(queue) = next
+            && let Some(part) = self.at(queue)
+        {
+            part.advance(now);
+            change(part);
+            next = self.around.get(queue.index()).copied().flatten();
+        }
+    }
+
     /// Publishes the averages of the queue.
     fn publish(&mut self, now: Time, queue: QueueId) {
         let group = (queue.0 / self.cpus) as usize;
@@ -204,7 +216,7 @@ impl Loads {
     }
 
     /// Tasks of the group of `queue` that want a CPU, on all CPUs together, as published: whole ones, and at least one.
-    pub fn wanting(&mut self, now: Time, queue: QueueId) -> u64 {
+    pub fn runnable_tasks(&mut self, now: Time, queue: QueueId) -> u64 {
         let group = (queue.0 / self.parts.cpus.max(1)) as usize;
         self.parts.publish(now, queue);
         self.parts.look_at_empty(now, group);
@@ -213,26 +225,12 @@ impl Loads {
 
     /// Tasks that want a CPU come to `queue`, or leave it: `change` of them.
     pub(super) fn counts(&mut self, now: Time, queue: QueueId, change: i64) {
-        let mut next = Some(queue);
-        while let Some(queue) = next
-            && let Some(part) = self.parts.at(queue)
-        {
-            part.advance(now);
-            part.tasks = part.tasks.wrapping_add_signed(change);
-            next = self.parts.around.get(queue.index()).copied().flatten();
-        }
+        self.parts.each_up(now, queue, |part| part.tasks = part.tasks.wrapping_add_signed(change));
     }
 
     /// The averages of tasks that want a CPU change at once on `queue` and around it, as one of them comes or goes.
     pub(super) fn moves_runnable(&mut self, now: Time, queue: QueueId, change: i64) {
-        let mut next = Some(queue);
-        while let Some(queue) = next
-            && let Some(part) = self.parts.at(queue)
-        {
-            part.advance(now);
-            part.inner.add_runnable(change);
-            next = self.parts.around.get(queue.index()).copied().flatten();
-        }
+        self.parts.each_up(now, queue, |part| part.inner.add_runnable(change));
     }
 
     /// Load of a task on a queue, as a part of its CPU's.

@@ -85,7 +85,7 @@ fn the_load_of_a_sleeper_is_that_of_its_sleep() {
         let slept = cx.now;
         stack.loads.leaves(slept, task, true);
         let woken = slept + Span(32 * PERIOD * 1024);
-        [stack.loads.of_sleeper(woken, task), stack.loads.of_task(woken, task), stack.loads.of_sleeper(woken, task)]
+        [stack.loads.last_of_task(woken, task), stack.loads.of_task(woken, task), stack.loads.last_of_task(woken, task)]
     });
     assert_eq!(loads, [1_024, 511, 511]);
 }
