@@ -161,8 +161,8 @@ fn on_one_timeline_a_group_weighs_as_many_times_its_weight_as_it_has_tasks() {
     assert_eq!(shares("concur"), [by_default[0], by_default[4]]);
 }
 
-/// T-GRP-6 on one timeline, and with four tasks: a group has as many times its weight as it has tasks, or one time less.
-/// On one CPU it has it once, and with `tasks` as often as it has tasks.
+/// T-GRP-6 on one timeline, and with four tasks: a group has as many times its weight as it has tasks, or once less. On
+/// one CPU it has it once, and with `tasks` as often as it has tasks.
 #[test]
 fn on_one_timeline_tasks_of_a_group_on_one_cpu_add_to_its_weight() {
     let share = |cpus, count, mode| {

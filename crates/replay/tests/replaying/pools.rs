@@ -304,12 +304,12 @@ fn a_pool_goes_round() {
 }
 
 /// The recording fixes neither who serves nor how often tasks wait: on two CPUs they wait 8 % more often under
-/// round-robin than recorded, and 13 % less often under EEVDF.
+/// round-robin than recorded, and 17 % less often under EEVDF.
 #[test]
 fn a_replay_of_a_pool_under_another_policy_is_like_the_pool_under_it() {
     let model = Prefork { wakes: Wakes::First, requests: 600 };
     let sleeps = |outcomes: [Outcome; 3]| outcomes.map(|it| it.sleeps);
-    for (cpus, tolerance) in [(1, 2), (2, 13)] {
+    for (cpus, tolerance) in [(1, 2), (2, 17)] {
         let replay = Replay::new("pool", recover(&recorded(Wakes::First, cpus, true).history(), ONCE));
         let (of_model, of_replay) = (sleeps(outcomes(cpus, &model, 0)), sleeps(outcomes(cpus, &replay, 0)));
         let is_near = |(model, replay): (&u32, &u32)| model.abs_diff(*replay) * 100 <= model * tolerance;

@@ -1,4 +1,4 @@
-//! A queue of the order for each group and CPU, which stands for an entity of the queue of the group around it: whatever
+//! A queue of the order for each group and CPU, which stands for an entity of the queue of the group around it. What
 //! changes a queue is followed upwards.
 //!
 //! Source: docs/specs/groups-locks.md sections 1.2 to 1.4 ("hier": kernels to 7.2).

@@ -3,13 +3,9 @@
 use super::super::bandwidth::Bandwidth;
 use super::super::load::Loads;
 use super::super::order::{Departure, Order, QueueId};
-use super::{Hierarchy, Limbo, Timeline};
+use super::timeline::charged;
+use super::{Hierarchy, Limbo};
 use goodness_core::{Context, CpuId, CpuStat, GroupId, Rng, Span, TaskId, Time};
-
-/// The queues whose groups the running task of `cpu` is charged to.
-pub(super) fn charged<'a>(timeline: Option<&'a Timeline>, paths: &'a [Vec<QueueId>], cpu: CpuId) -> &'a [QueueId] {
-    timeline.map_or(&paths[cpu.index()], |timeline| timeline.charged(cpu))
-}
 
 impl<O: Order> Hierarchy<O> {
     /// Prepares the limits of the groups, if any has one. Refills come at times of their own with `rng`.

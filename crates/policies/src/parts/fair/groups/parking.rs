@@ -7,7 +7,8 @@
 
 use super::super::load::Loads;
 use super::super::order::{Departure, Order, QueueId};
-use super::{Hierarchy, limits};
+use super::Hierarchy;
+use super::timeline::charged;
 use goodness_core::{Context, CpuId, TaskId};
 use goodness_queues::{Links, List};
 
@@ -60,8 +61,8 @@ impl<O: Order> Hierarchy<O> {
     /// True if the current task of `cpu` is to be parked at its return to user mode.
     #[inline]
     pub fn parks(&self, cpu: CpuId) -> bool {
-        let charged = || limits::charged(self.timeline.as_deref(), &self.paths, cpu);
-        self.limbo.is_some() && charged().iter().any(|queue| self.is_throttled(*queue))
+        let charged = || charged(self.timeline.as_deref(), &self.paths, cpu).iter();
+        self.limbo.is_some() && charged().any(|queue| self.is_throttled(*queue))
     }
 
     /// True if `task` is parked.

@@ -3,9 +3,9 @@
 //!
 //! Source: docs/specs/groups-locks.md sections 1.2 and 1.3 ("flat"). The weight on the queue is brought up to date as
 //! the task joins it, begins to run, and at each tick while it runs.
-//! Departures: weights of groups are whole numbers and at least 2, the kernel's a thousandth of that; a task that sleeps
-//! but is still queued counts in its groups; on one CPU, `tasks` counts tasks, not their average; CPUs that go offline
-//! still count as a group's.
+//! Departures: weights of groups are whole numbers and at least 2, the kernel's thousandths of that; a task that sleeps
+//! but is still queued counts in its groups; on one CPU, `tasks` counts tasks, not their average; a group still has the
+//! CPUs that went offline.
 
 use super::super::load::Loads;
 use super::super::order::{Arrival, CgroupMode, Departure, Order, QueueId, Traits};
@@ -62,11 +62,6 @@ impl Timeline {
         }
     }
 
-    /// The queues of the groups that the running task of `cpu` is charged to, from the innermost out.
-    pub fn charged(&self, cpu: CpuId) -> &[QueueId] {
-        &self.charged[cpu.index()]
-    }
-
     /// Nothing that runs on `cpu` is charged to groups.
     pub fn charge_none(&mut self, cpu: CpuId) {
         self.charged[cpu.index()].clear();
@@ -113,6 +108,11 @@ impl Timeline {
             CgroupMode::Tasks => Some(tasks()),
         }
     }
+}
+
+/// The queues whose groups the running task of `cpu` is charged to: those on its path where there is no timeline.
+pub(super) fn charged<'a>(timeline: Option<&'a Timeline>, paths: &'a [Vec<QueueId>], cpu: CpuId) -> &'a [QueueId] {
+    &timeline.map_or(paths, |timeline| &timeline.charged)[cpu.index()]
 }
 
 impl<O: Order> Hierarchy<O> {

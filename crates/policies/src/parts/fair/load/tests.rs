@@ -1,6 +1,7 @@
 //! Averages against the numbers of specs/smp.md.
 
 use super::super::weight::UNIT;
+use super::series::{DECAY, MOST, PERIOD, decayed};
 use super::*;
 
 /// Time after `units` of 1024 ns.
