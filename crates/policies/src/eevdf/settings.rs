@@ -47,8 +47,9 @@ goodness_core::tunables! {
         /// Time for which a critical section keeps its CPU after a request to reschedule (`7.2`); 0 for none, and 5 to
         /// 50 µs in a kernel.
         slice_extension: Span = Span::ZERO, in Span::ZERO => Span::from_us(50);
-        /// Weight of a task group on each CPU (`7.3`): all of it (`up`), its part there by load (`smp`), or that part
-        /// times its CPUs (`max`), its tasks that want one (`tasks`) or the fewer of both (`concur`).
+        /// Weight of a task group on each CPU (`7.3`): its whole weight (`up`); its weight divided among CPUs by load
+        /// (`smp`); or the latter times its CPUs (`max`), its runnable tasks (`tasks`) or the smaller of these two
+        /// (`concur`).
         cgroup_mode: CgroupMode = CgroupMode::Concur;
     }
 }

@@ -1,8 +1,9 @@
-//! Task groups below CFS and EEVDF: a queue for each group and CPU, whose tasks the order has level by level
-//! ([`levels`]) or all on one timeline ([`timeline`]).
+//! Task groups of CFS and EEVDF. Each group has a queue on each CPU. To Linux 7.2 these are scheduled level by level
+//! ([`levels`]); from 7.3 on all tasks of a CPU are on one timeline ([`timeline`]).
 //!
 //! Source: docs/specs/groups-locks.md sections 1.2 to 1.4.
-//! Departures: weights are whole numbers and at least 2, the resolution of virtual time in the kernel.
+//! Departures: weights of groups are whole numbers of at least 2, as the kernel rounds them where it computes virtual
+//! time; elsewhere it has multiples of 1/1024.
 //! Without groups each CPU has its one queue, and every call goes straight to it.
 
 mod levels;
@@ -27,15 +28,15 @@ struct Node {
     runnable: u32,
 }
 
-/// The queues of all CPUs and groups. Those of group `g` are numbered from `g` times the number of CPUs; the entity
-/// that such a queue stands for has its number less the number of CPUs, and tasks come after these.
+/// The queues of all CPUs and groups. Group `g` has queue `g * cpus + c` on CPU `c`; the root is group 0. The entity of
+/// a group's queue has the number of the queue less `cpus`; the entities of tasks follow.
 #[derive(Debug)]
 pub struct Hierarchy<O> {
     order: O,
     cpus: u32,
     /// Number of entities that are no tasks; 0 without groups.
     parts: u32,
-    /// By queue: the queue of the group around it, and the entity there.
+    /// By queue: the parent's queue, and the entity of this queue there.
     owners: Vec<Option<(QueueId, EntityId)>>,
     nodes: Vec<Node>,
     /// By CPU: the queues from the top down to that of the task picked last.
@@ -82,7 +83,7 @@ impl<O: Order> Hierarchy<O> {
         self.parts == 0
     }
 
-    /// The queue of the group around that of `queue`, and the entity there.
+    /// The parent of `queue`, and the entity of `queue` there.
     pub(super) fn owner(&self, queue: QueueId) -> Option<(QueueId, EntityId)> {
         self.owners.get(queue.index()).copied().flatten()
     }

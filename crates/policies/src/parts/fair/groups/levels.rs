@@ -1,5 +1,5 @@
-//! A queue of the order for each group and CPU, which stands for an entity of the queue of the group around it. What
-//! changes a queue is followed upwards.
+//! Groups level by level: the queue of a group on a CPU has an entity in the parent's queue there. A change in a queue
+//! is passed on to its ancestors.
 //!
 //! Source: docs/specs/groups-locks.md sections 1.2 to 1.4 ("hier": kernels to 7.2).
 
@@ -10,7 +10,7 @@ use super::Hierarchy;
 use goodness_core::Context;
 
 impl<O: Order> Hierarchy<O> {
-    /// Weight of the entity that `queue` stands for.
+    /// Weight of the entity of `queue` in the parent's queue.
     fn part_weight(&self, cx: &Context, loads: &mut Loads, queue: QueueId) -> Weight {
         let shares = cx.groups[self.group(queue)].weight;
         let whole =
@@ -18,13 +18,13 @@ impl<O: Order> Hierarchy<O> {
         Weight::of(whole.max(2))
     }
 
-    /// The traits of the entity that `queue` stands for.
+    /// Traits of the entity of `queue` in the parent's queue.
     fn part_traits(&self, cx: &Context, loads: &mut Loads, queue: QueueId) -> Traits {
         let weight = self.part_weight(cx, loads, queue);
         Traits { weight, is_idle: cx.groups[self.group(queue)].is_idle, slice: self.order.least_slice(queue) }
     }
 
-    /// Queues the entities of the groups around `queue`, which has just got an entity.
+    /// Enqueues the entities of `queue` and its ancestors that are not queued yet, after an entity joined `queue`.
     pub(super) fn rise(&mut self, cx: &Context, loads: &mut Loads, queue: QueueId) {
         let mut below = queue;
         while let Some((queue, entity)) = self.owners[below.index()] {

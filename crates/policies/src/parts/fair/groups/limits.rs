@@ -1,4 +1,7 @@
-//! Groups that used up their limit: their queues leave those around them, and come back.
+//! Groups out of quota. To Linux 6.15 the queue of such a group leaves its parent's until the refill; from 6.18 it
+//! stays, and its tasks are stopped one by one ([`super::parking`]).
+//!
+//! Source: docs/specs/groups-locks.md section 2.
 
 use super::super::bandwidth::Bandwidth;
 use super::super::load::Loads;
@@ -8,7 +11,7 @@ use super::{Hierarchy, Limbo};
 use goodness_core::{Context, CpuId, CpuStat, GroupId, Rng, Span, TaskId, Time};
 
 impl<O: Order> Hierarchy<O> {
-    /// Prepares the limits of the groups, if any has one. Refills come at times of their own with `rng`.
+    /// Prepares the limits of the groups, if any has one. From 6.12 `rng` draws when the periods of each group begin.
     pub(super) fn limit(&mut self, cx: &Context, rng: Rng) {
         let quotas = || std::iter::once(None).chain(cx.groups.iter().map(|(_, group)| group.quota));
         if quotas().any(|quota| quota.is_some()) {
@@ -24,7 +27,7 @@ impl<O: Order> Hierarchy<O> {
         self.limits.as_ref().is_some_and(|limits| limits.is_throttled(queue))
     }
 
-    /// True if the queue is off the one around it because its group is throttled there.
+    /// True if `queue` left its parent's queue because its group is throttled on that CPU.
     #[inline]
     pub(super) fn is_shut(&self, queue: QueueId) -> bool {
         self.limbo.is_none() && self.is_throttled(queue)
@@ -62,8 +65,8 @@ impl<O: Order> Hierarchy<O> {
         self.limits.as_mut().is_some_and(|limits| !limits.charge(now, queue, Span::ZERO))
     }
 
-    /// Throttles the group of `queue`. True if that leaves the queue around it until there is CPU time again; else its
-    /// tasks are stopped one by one.
+    /// Throttles the group of `queue`. Returns true if `queue` leaves its parent's, false if its tasks are stopped one
+    /// by one instead.
     pub(super) fn throttle(&mut self, cx: &Context, loads: &mut Loads, queue: QueueId) -> bool {
         let Some((around, entity)) = self.owners[queue.index()] else { return false };
         if self.limbo.is_some() {
@@ -124,7 +127,7 @@ impl<O: Order> Hierarchy<O> {
         self.limits.as_ref().map_or(Time::NEVER, |limits| limits.next())
     }
 
-    /// The next queue whose group may run again, by its CPU. What runs there must be accounted before
+    /// The next queue whose group may run again, and its CPU. What runs there must be accounted before
     /// [`Hierarchy::release`].
     pub fn next_released(&mut self, now: Time) -> Option<(CpuId, QueueId)> {
         let limits = self.limits.as_mut()?;
@@ -133,7 +136,7 @@ impl<O: Order> Hierarchy<O> {
         Some((self.cpu(queue), queue))
     }
 
-    /// The group of `queue` joins the queue around it again, if it left that.
+    /// Puts `queue` back into its parent's queue, if it left that.
     pub fn release(&mut self, cx: &Context, loads: &mut Loads, queue: QueueId) {
         let Some((around, _)) = self.owners[queue.index()] else { return };
         if self.limbo.is_none() && self.order.queued(queue) > 0 {

@@ -1,5 +1,5 @@
-//! Picks and preemptions in groups. A pick walks down from the CPU's own queue to a task, which with one timeline is
-//! there at once.
+//! Picks and preemptions in groups. With levels, a pick walks down from the root queue of the CPU to a task; with one
+//! timeline, the root queue holds the tasks.
 //!
 //! Source: docs/specs/groups-locks.md sections 1.3 and 1.4.
 
@@ -9,7 +9,7 @@ use super::Hierarchy;
 use goodness_core::{Class, Context, CpuId, TaskId};
 
 impl<O: Order> Hierarchy<O> {
-    /// The queue that contains both `woken` or a group around it and what runs on `cpu`, and the former there.
+    /// The lowest queue with both the current entity of `cpu` and one of `woken` or its ancestors, and the latter.
     fn meeting(&self, cpu: CpuId, woken: TaskId) -> Option<(QueueId, EntityId)> {
         let entity = self.entity(woken);
         let (mut queue, mut entity) = (self.order.home(entity)?, entity);

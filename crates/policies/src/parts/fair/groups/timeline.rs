@@ -1,11 +1,12 @@
-//! One queue of the order for the tasks of all groups of a CPU, as from Linux 7.3. A task weighs there what the groups
-//! around it leave it; groups themselves have weights, load and limits alone.
+//! One timeline for the tasks of all groups of a CPU, as in Linux from 7.3 on. A task has an effective weight there:
+//! its own times, for each of its groups, the group's weight over the sum of the weights inside the group. Groups are
+//! not on the timeline; they have weights, load and limits.
 //!
-//! Source: docs/specs/groups-locks.md sections 1.2 and 1.3 ("flat"). The weight on the queue is brought up to date as
-//! the task joins it, begins to run, and at each tick while it runs.
-//! Departures: weights of groups are whole numbers and at least 2, the kernel's thousandths of that; a task that sleeps
-//! but is still queued counts in its groups; on one CPU, `tasks` counts tasks, not their average; a group still has the
-//! CPUs that went offline.
+//! Source: docs/specs/groups-locks.md sections 1.2 and 1.3 ("flat"). The effective weight is updated when the task is
+//! enqueued, when it begins to run, and at each tick while it runs.
+//! Departures: weights are whole numbers of at least 2 (the kernel's are multiples of 1/1024, at least 2/1024); a task
+//! that sleeps but is still queued counts in the weights of its groups; on one CPU, the number of runnable tasks is
+//! that of the moment, not an average; CPUs that went offline still count as the group's.
 
 use super::super::load::Loads;
 use super::super::order::{Arrival, CgroupMode, Departure, Order, QueueId, Traits};
@@ -24,7 +25,7 @@ struct Member {
 /// A group on one CPU.
 #[derive(Clone, Copy, Debug, Default)]
 struct Part {
-    /// Sum of the weights of its tasks there, and of the groups in it that have some.
+    /// Sum of the weights of its tasks there, and of its child groups that have tasks there.
     inside: u64,
     /// Weight among its siblings; 0 without tasks.
     weight: u64,
@@ -62,7 +63,7 @@ impl Timeline {
         }
     }
 
-    /// Nothing that runs on `cpu` is charged to groups.
+    /// Charges no group for what runs on `cpu` from now on.
     pub fn charge_none(&mut self, cpu: CpuId) {
         self.charged[cpu.index()].clear();
     }
@@ -97,7 +98,7 @@ impl Timeline {
         *inside = *inside - before + weight;
     }
 
-    /// How many times its weight a group divides among CPUs, if `tasks` of it want one; `None`: each has all of it.
+    /// Factor of the weight that a group with `tasks` runnable tasks divides among CPUs; `None` if each has all of it.
     fn multiple(&self, group: GroupId, tasks: impl FnOnce() -> u64) -> Option<u64> {
         let cpus = self.widths[group.index()].max(1);
         match self.mode {
@@ -110,13 +111,13 @@ impl Timeline {
     }
 }
 
-/// The queues whose groups the running task of `cpu` is charged to: those on its path where there is no timeline.
+/// The queues that are charged for what runs on `cpu`: those of the timeline, else those on the path of the last pick.
 pub(super) fn charged<'a>(timeline: Option<&'a Timeline>, paths: &'a [Vec<QueueId>], cpu: CpuId) -> &'a [QueueId] {
     &timeline.map_or(paths, |timeline| &timeline.charged)[cpu.index()]
 }
 
 impl<O: Order> Hierarchy<O> {
-    /// Weight of the group of `queue`, which has tasks, on the queue around it.
+    /// Weight, among its siblings, of the group of `queue`, which has tasks on that CPU.
     fn part_on_timeline(&self, cx: &Context, loads: &mut Loads, timeline: &Timeline, queue: QueueId) -> u64 {
         let (group, inside) = (self.group(queue), timeline.parts[queue.index()].inside);
         let whole = cx.groups[group].weight;
@@ -156,7 +157,7 @@ impl<O: Order> Hierarchy<O> {
         self.timeline = Some(timeline);
     }
 
-    /// Weight of `task`, which is in a group's queue, on the one timeline.
+    /// Effective weight of `task`, which is in a group's queue.
     fn weight_on_timeline(&self, timeline: &Timeline, task: TaskId) -> Weight {
         let Member { queue, weight } = timeline.members[task.index()];
         let (mut next, mut scaled) = (queue, u128::from(weight) * u128::from(UNIT));
@@ -207,7 +208,8 @@ impl<O: Order> Hierarchy<O> {
         self.order.rewake(cx, QueueId(cpu.0), self.entity(task), traits);
     }
 
-    /// The traits of `task` on the one timeline: `own` in its group, on `queue`.
+    /// Puts `task`, with the traits `own`, into its group's `queue`, updates the weights of the groups, and returns the
+    /// traits with the effective weight.
     fn traits_on_timeline(
         &mut self,
         cx: &Context,

@@ -1,9 +1,9 @@
-//! Load of groups on each CPU: of the entities on a group's queue, and of the entity that the queue stands for.
+//! Load of groups on each CPU: that of a group's queue, and that of the queue's entity in the parent's queue.
 //!
 //! Source: docs/specs/groups-locks.md sections 1.2 and 1.5. A group's weight is divided among CPUs by the load of its
 //! queues, which each CPU publishes from time to time.
-//! Departures: publications are a millisecond apart in all kernels; a CPU's part follows what happens below it as its
-//! own average, not at once.
+//! Departures: publications are at least a millisecond apart in all kernels; the load of a group's entity is an average
+//! of its own, where the kernel passes on at once the load of a task that comes or goes.
 
 use super::super::order::{EntityId, QueueId};
 use super::{FULL, Loads, Presence, Series};
@@ -15,16 +15,19 @@ const PUBLISHED: Span = Span::from_ms(1);
 /// A group on one CPU.
 #[derive(Clone, Copy, Debug, Default)]
 struct Part {
-    /// Load of its queue, on which entities have `inside` of weight, and of the tasks there and below that want a CPU.
+    /// Averages of its queue: load of the entities there, and runnable tasks there and below.
     inner: Series,
+    /// Weight of the entities on its queue.
     inside: u64,
+    /// Runnable tasks on its queue and below.
     tasks: u64,
-    /// Load of its entity on the queue around it, for a weight of 1.
+    /// Load of its entity in the parent's queue, scaled by `weight`.
     own: Series,
     weight: u64,
     on_queue: bool,
-    /// The load of its queue, and the tasks that want a CPU times [`FULL`], as published last.
+    /// Load of its queue, as published last.
     load: Published,
+    /// Average number of runnable tasks times [`FULL`], as published last.
     runnable: Published,
 }
 
@@ -82,7 +85,7 @@ impl Parts {
         self.parts.get_mut(index as usize)
     }
 
-    /// Changes the group of `queue`, and each around it, on that CPU.
+    /// Applies `change` to the group of `queue` and to its ancestors, on that CPU.
     fn each_up(&mut self, now: Time, queue: QueueId, change: impl Fn(&mut Part)) {
         let mut next = Some(queue);
         while let Some(queue) = next
@@ -106,7 +109,7 @@ impl Parts {
         sums.runnable = sums.runnable.wrapping_add_signed(changes.1);
     }
 
-    /// Lets CPUs publish whose queues of the group are empty: nothing else brings them up to date.
+    /// Publishes the averages of the group's empty queues, which nothing else brings up to date.
     fn look_at_empty(&mut self, now: Time, group: usize) {
         let looked_at = &mut self.sums[group].looked_at;
         if now.since(*looked_at) < PUBLISHED {
@@ -134,7 +137,7 @@ impl Loads {
         };
     }
 
-    /// Weight on a queue changes by entities that come or go.
+    /// Adds `change` to the weight on `queue`, as entities come or go.
     pub(super) fn weighs(&mut self, now: Time, queue: QueueId, change: i64) {
         if let Some(part) = self.parts.at(queue) {
             part.advance(now);
@@ -202,8 +205,7 @@ impl Loads {
         series.add_load(change);
     }
 
-    /// The part of the `shares` of a group that is its weight on one CPU, where the entities on its queue weigh
-    /// `queued`.
+    /// Weight of a group on one CPU: its part, by load, of `shares`. The entities on its queue there weigh `queued`.
     pub fn part_weight(&mut self, now: Time, queue: QueueId, queued: u64, shares: u64) -> u64 {
         let group = (queue.0 / self.parts.cpus.max(1)) as usize;
         self.parts.publish(now, queue);
@@ -215,7 +217,7 @@ impl Loads {
         (shares * load / total.max(1)).min(shares)
     }
 
-    /// Tasks of the group of `queue` that want a CPU, on all CPUs together, as published: whole ones, and at least one.
+    /// Average number of runnable tasks of the group of `queue` on all CPUs, as published: rounded down, at least 1.
     pub fn runnable_tasks(&mut self, now: Time, queue: QueueId) -> u64 {
         let group = (queue.0 / self.parts.cpus.max(1)) as usize;
         self.parts.publish(now, queue);
@@ -223,12 +225,12 @@ impl Loads {
         self.parts.sums.get(group).map_or(1, |sums| sums.runnable / FULL).max(1)
     }
 
-    /// Tasks that want a CPU come to `queue`, or leave it: `change` of them.
+    /// Adds `change` to the runnable tasks of `queue` and its ancestors.
     pub(super) fn counts(&mut self, now: Time, queue: QueueId, change: i64) {
         self.parts.each_up(now, queue, |part| part.tasks = part.tasks.wrapping_add_signed(change));
     }
 
-    /// The averages of tasks that want a CPU change at once on `queue` and around it, as one of them comes or goes.
+    /// Adds `change` to the averages of runnable tasks of `queue` and its ancestors at once, as a task comes or goes.
     pub(super) fn moves_runnable(&mut self, now: Time, queue: QueueId, change: i64) {
         self.parts.each_up(now, queue, |part| part.inner.add_runnable(change));
     }

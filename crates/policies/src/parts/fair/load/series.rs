@@ -1,4 +1,4 @@
-//! Sums that lose half in 32 periods of 1.05 ms, and their averages.
+//! Decaying sums with a half-life of 32 periods of 1.05 ms, and their averages (PELT).
 //!
 //! Source: specs/smp.md section 2 (integer arithmetic included).
 
@@ -10,7 +10,7 @@ pub(super) const PERIOD: u64 = 1024;
 pub(super) const MOST: u64 = 47_742;
 /// Periods after which nothing is left.
 const FORGOTTEN: u64 = 2_016;
-/// Utilisation, and load per weight of nice 0, of a task that was always there.
+/// Utilisation of a task that always ran; load of one of nice 0 that was always queued.
 pub const FULL: u64 = 1_024;
 /// 2^(−n/32) in units of 2⁻³², truncated.
 pub(super) const DECAY: [u64; 32] = [
@@ -74,9 +74,9 @@ pub struct Series {
     pub(super) load_sum: u64,
     pub(super) runnable_sum: u64,
     pub(super) util_sum: u64,
-    /// In units; periods begin at multiples of [`PERIOD`].
+    /// Time of the last update, in units; periods begin at multiples of [`PERIOD`].
     pub(super) at: u64,
-    /// Average of the weight on the queue; of a task, to be multiplied with its weight.
+    /// Average weight on the queue. It contains the scale of [`Series::advance`], `load_sum` does not.
     pub load: u64,
     /// Average number of tasks on the queue, times [`FULL`].
     pub runnable: u64,
