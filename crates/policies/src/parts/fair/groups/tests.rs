@@ -222,3 +222,25 @@ fn a_rule_is_told_between_tasks_of_one_group_and_of_two() {
         assert!(rule.is_some(), "{waiting}: no rule");
     }
 }
+
+/// docs/specs/smp.md section 2: a queued task that moves takes its averages along at once, also those of its groups.
+#[test]
+fn runnable_averages_of_groups_move_with_a_task_at_once() {
+    let mut driver = VerbDriver::<Eevdf>::with(2, Settings::default());
+    let mut groups = Groups::default();
+    let outer = groups.add(Group::new("outer", GroupId::ROOT));
+    let inner = groups.add(Group::new("inner", outer));
+    driver.set_groups(groups);
+    let task = driver.admit_as(Task { group: inner, ..Task::default() }, None);
+    let _ = driver.enqueue(task, CpuId(1), Enqueue::Fork { parent: None });
+    driver.pass(300);
+    let averages = |driver: &mut VerbDriver<Eevdf>| {
+        let queues = [outer, inner].map(|group| [0, 1].map(|cpu| QueueId(group.0 * 2 + cpu)));
+        driver.call(|it, cx| queues.map(|queues| queues.map(|queue| it.loads.runnable_on(cx.now, queue))))
+    };
+    let near = |[from, to]: [u64; 2]| from < 8 && to.abs_diff(1024) < 8;
+    assert!(averages(&mut driver).into_iter().all(near), "{:?}", averages(&mut driver));
+    driver.call(|it, cx| it.loads.arrives(cx, CpuId(0), task, false));
+    let moved = averages(&mut driver);
+    assert!(moved.into_iter().all(|[to, from]| near([from, to])), "{moved:?}");
+}

@@ -259,3 +259,14 @@ impl Loads {
         self.parts.cpus > 0
     }
 }
+
+#[cfg(test)]
+impl Loads {
+    /// Average number of runnable tasks on `queue` and below, times [`FULL`].
+    pub fn runnable_on(&mut self, now: Time, queue: QueueId) -> u64 {
+        self.parts.at(queue).map_or(0, |part| {
+            part.advance(now);
+            part.inner.runnable
+        })
+    }
+}
