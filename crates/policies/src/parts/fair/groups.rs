@@ -200,12 +200,12 @@ impl<O: Order> Hierarchy<O> {
     /// Adds a task to its queue on `cpu`. What runs there was accounted up to now.
     #[inline(always)]
     pub fn enqueue(&mut self, cx: &Context, loads: &mut Loads, cpu: CpuId, task: TaskId, how: Arrival) {
-        if self.timeline.is_some() {
-            return self.join_timeline(cx, loads, cpu, task, how);
-        }
         let (traits, tasks) = (self.traits(cx, task), self.queued(cpu));
         if self.is_flat() {
             return self.order.enqueue(cx, (QueueId(cpu.0), tasks), EntityId(task.0), traits, how);
+        }
+        if self.timeline.is_some() {
+            return self.join_timeline(cx, loads, (cpu, tasks), task, traits, how);
         }
         let queue = self.queue(cx.tasks.group(task), cpu);
         self.order.enqueue(cx, (queue, tasks), self.entity(task), traits, how);
@@ -245,12 +245,12 @@ impl<O: Order> Hierarchy<O> {
     /// Wakes a task that sleeps but is still queued.
     #[inline(always)]
     pub fn rewake(&mut self, cx: &Context, loads: &mut Loads, cpu: CpuId, task: TaskId) {
-        if self.timeline.is_some() {
-            return self.rewake_on_timeline(cx, loads, cpu, task);
-        }
         let traits = self.traits(cx, task);
         if self.is_flat() {
             return self.order.rewake(cx, QueueId(cpu.0), EntityId(task.0), traits);
+        }
+        if self.timeline.is_some() {
+            return self.rewake_on_timeline(cx, loads, cpu, task, traits);
         }
         let entity = self.entity(task);
         if let Some(queue) = self.order.home(entity) {

@@ -172,9 +172,16 @@ impl<O: Order> Hierarchy<O> {
         Weight::of((scaled / u128::from(UNIT)).max(2) as u64)
     }
 
-    /// Adds a task to the one queue of `cpu`. What runs there was accounted up to now.
-    pub(super) fn join_timeline(&mut self, cx: &Context, loads: &mut Loads, cpu: CpuId, task: TaskId, how: Arrival) {
-        let (traits, tasks) = (self.traits(cx, task), self.queued(cpu));
+    /// Adds a task to the one queue of `cpu`, which has `tasks` tasks. What runs there was accounted up to now.
+    pub(super) fn join_timeline(
+        &mut self,
+        cx: &Context,
+        loads: &mut Loads,
+        (cpu, tasks): (CpuId, u32),
+        task: TaskId,
+        traits: Traits,
+        how: Arrival,
+    ) {
         let queue = self.queue(cx.tasks.group(task), cpu);
         self.count(queue, 1, 1);
         let traits = self.traits_on_timeline(cx, loads, queue, task, traits);
@@ -200,10 +207,16 @@ impl<O: Order> Hierarchy<O> {
     }
 
     /// Wakes a task that sleeps but is still queued.
-    pub(super) fn rewake_on_timeline(&mut self, cx: &Context, loads: &mut Loads, cpu: CpuId, task: TaskId) {
+    pub(super) fn rewake_on_timeline(
+        &mut self,
+        cx: &Context,
+        loads: &mut Loads,
+        cpu: CpuId,
+        task: TaskId,
+        traits: Traits,
+    ) {
         let Some(queue) = self.group_queue(task) else { return };
         self.count(queue, 0, 1);
-        let traits = self.traits(cx, task);
         let traits = self.traits_on_timeline(cx, loads, queue, task, traits);
         self.order.rewake(cx, QueueId(cpu.0), self.entity(task), traits);
     }
