@@ -210,7 +210,7 @@ impl<O: Order> Hierarchy<O> {
         let queue = self.queue(cx.tasks.group(task), cpu);
         self.order.enqueue(cx, (queue, tasks), self.entity(task), traits, how);
         self.count(queue, 1, 1);
-        self.rise(cx, loads, queue);
+        self.enqueue_ancestors(cx, loads, queue);
     }
 
     /// A task leaves its queue; one that sleeps may stay queued. What runs on `cpu` was accounted up to now.

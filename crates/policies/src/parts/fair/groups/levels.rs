@@ -25,7 +25,7 @@ impl<O: Order> Hierarchy<O> {
     }
 
     /// Enqueues the entities of `queue` and its ancestors that are not queued yet, after an entity joined `queue`.
-    pub(super) fn rise(&mut self, cx: &Context, loads: &mut Loads, queue: QueueId) {
+    pub(super) fn enqueue_ancestors(&mut self, cx: &Context, loads: &mut Loads, queue: QueueId) {
         let mut below = queue;
         while let Some((queue, entity)) = self.owners[below.index()] {
             if self.order.home(entity).is_some() {

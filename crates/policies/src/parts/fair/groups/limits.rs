@@ -142,7 +142,7 @@ impl<O: Order> Hierarchy<O> {
         if self.limbo.is_none() && self.order.queued(queue) > 0 {
             let node = self.nodes[queue.index()];
             self.count(around, node.queued as i32, node.runnable as i32);
-            self.rise(cx, loads, queue);
+            self.enqueue_ancestors(cx, loads, queue);
         }
     }
 }

@@ -10,7 +10,7 @@ use goodness_core::{Class, Context, CpuId, TaskId};
 
 impl<O: Order> Hierarchy<O> {
     /// The lowest queue with both the current entity of `cpu` and one of `woken` or its ancestors, and the latter.
-    fn meeting(&self, cpu: CpuId, woken: TaskId) -> Option<(QueueId, EntityId)> {
+    fn common_queue(&self, cpu: CpuId, woken: TaskId) -> Option<(QueueId, EntityId)> {
         let entity = self.entity(woken);
         let (mut queue, mut entity) = (self.order.home(entity)?, entity);
         while !self.paths[cpu.index()].contains(&queue) {
@@ -27,7 +27,7 @@ impl<O: Order> Hierarchy<O> {
         woken: TaskId,
         is_fork: bool,
     ) -> Option<bool> {
-        let Some((queue, entity)) = self.meeting(cpu, woken) else { return Some(false) };
+        let Some((queue, entity)) = self.common_queue(cpu, woken) else { return Some(false) };
         let class = cx.tasks.class(woken);
         if self.order.favours_woken() && !is_fork {
             let task = self.entity(woken);
@@ -44,7 +44,7 @@ impl<O: Order> Hierarchy<O> {
     }
 
     pub(super) fn preempts_in_groups(&mut self, cx: &Context, loads: &mut Loads, cpu: CpuId, woken: TaskId) -> bool {
-        let Some((queue, entity)) = self.meeting(cpu, woken) else { return false };
+        let Some((queue, entity)) = self.common_queue(cpu, woken) else { return false };
         while let Some(delayed) = self.order.delayed_best(cx, queue, entity) {
             self.remove_delayed(cx, loads, queue, delayed);
         }
