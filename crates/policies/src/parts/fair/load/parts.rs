@@ -50,7 +50,7 @@ impl Published {
     }
 }
 
-/// What all queues of a group published.
+/// Averages that all queues of a group published, summed up.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     load: u64,
