@@ -7,7 +7,14 @@ draws=$1 seed=$2 ways=$3
 
 # The CPU time of a process in ticks, by the kernel's count.
 cpu_time() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; }
-laps() { cat /tmp/laps 2> /dev/null || echo 0; }
+# The file is empty for a moment while the next number is written.
+laps() {
+    for try in 1 2 3 4 5; do
+        laps=0
+        [ -e /tmp/laps ] && ! read -r laps < /tmp/laps || break
+    done
+    echo "${laps:-0}"
+}
 now() { awk '{ print $1 * 1000 }' /proc/uptime; }
 
 # Every task of the load moves within half a second: both hogs, and the loop with its children.
