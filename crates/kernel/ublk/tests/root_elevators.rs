@@ -117,8 +117,8 @@ fn sorts_as_its_own(disk: &LoopDisk, kernel: &str) -> Result<(), String> {
     let ([inserted, issued, completed, merged], ascends) = (counts(&records), ascending(&records));
     let seen = format!("inserted {inserted}, issued {issued}, completed {completed}, ascending {ascends:.3}");
     println!("{kernel}: {seen}, {} slots", facts.requests);
-    // T-LIVE-1: all 12 000, none in flight any more. Without an elevator a request is inserted only if its thread sleeps
-    // before it hands over what it has collected, for want of a tag: how many are, depends on what else runs.
+    // T-LIVE-1: all 12 000, none in flight any more. Without an elevator a request is inserted only if its thread waits
+    // for a tag before it has handed over what it collected: how many are, depends on what else runs.
     assert_eq!((issued, completed, merged), (12_000, 12_000, 0));
     // Section 2.2: twice the tags for a scheduler.
     assert_eq!(facts.requests, if kernel == "none" { 128 } else { 256 });
