@@ -21,8 +21,10 @@ pub fn of_slices<'a>(
     to: Time,
 ) -> BTreeMap<String, f64> {
     let clipped = |at: u64| at.clamp(from.0, to.0);
+    // A slice of no length would begin after it has ended.
+    let within = slices.filter(|it| clipped(it.start) < clipped(it.end));
     let mut changes: Vec<(u64, bool, CpuId)> =
-        slices.flat_map(|it| [(clipped(it.start), true, it.cpu), (clipped(it.end), false, it.cpu)]).collect();
+        within.flat_map(|it| [(clipped(it.start), true, it.cpu), (clipped(it.end), false, it.cpu)]).collect();
     changes.push((to.0, false, CpuId(0)));
     // A CPU that passes from one task to the next is never free: the end of a slice comes before the next begins.
     changes.sort_unstable();
@@ -88,6 +90,7 @@ mod tests {
         assert_eq!(of(&[(0, 0, 200), (2, 0, 300)]), 0.0, "cores of their own");
         assert_eq!(of(&[(0, 0, 200), (1, 0, 200), (3, 120, 200)]), 20.0, "three have to share");
         assert_eq!(of(&[(0, 0, 150), (0, 150, 200), (1, 0, 200)]), 100.0, "one task follows another");
+        assert_eq!(of(&[(0, 0, 200), (1, 0, 100), (1, 200, 300)]), 0.0, "before and after");
     }
 
     #[test]
