@@ -2,6 +2,7 @@
 
 use super::distribution::Distribution;
 use super::ini::Place;
+use super::io::FioOp;
 use super::replay::Replay;
 use super::units::Amount;
 use goodness_core::{IoPriority, Span};
@@ -342,7 +343,8 @@ impl FioJob {
         }
     }
 
-    /// The job does the I/O of a log. As in fio, its own end and its own syncs have no effect then.
+    /// The job does the I/O of a log. As in fio, its own end and its own syncs have no effect then, but for `end_fsync`
+    /// where the log writes and does not end with a sync.
     ///
     /// # Errors
     /// It verifies what it writes.
@@ -351,7 +353,10 @@ impl FioJob {
             return Err("verify is not honoured with read_iolog; leave one of the two out".into());
         }
         self.files.clone_from(&replay.files);
-        (self.time_based, self.syncs.at_end) = (false, false);
+        self.time_based = false;
+        let does = |op: FioOp| replay.ios.iter().any(|io| io.op == op);
+        let ends_synced = replay.ios.last().is_some_and(|io| matches!(io.op, FioOp::Sync | FioOp::DataSync));
+        self.syncs.at_end &= does(FioOp::Write) && !ends_synced;
         self.replay = Some(replay);
         Ok(())
     }

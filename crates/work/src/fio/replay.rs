@@ -1,7 +1,7 @@
 //! The I/O of a log in place of a job's own (`read_iolog`).
 //!
 //! As fio 3.33 does on its null engine: what a job says about directions, sizes, places, rates and its end has no
-//! effect; `thinktime`, `startdelay` and `runtime` have. `replay_skip` has none: fio heeds it for blktrace alone.
+//! effect; `thinktime`, `startdelay`, `runtime` and `end_fsync` have. `replay_skip` has none: fio heeds it for blktrace alone.
 
 use super::ini::Outside;
 use super::io::{FioIo, FioOp};
@@ -65,7 +65,10 @@ impl Asked {
                 self.redirect = Some(text.into());
                 Ok(())
             }
-            "replay_time_scale" => number(100).map(|n| self.time_scale = n),
+            "replay_time_scale" => units::size(text, kilo).and_then(|n| {
+                self.time_scale = n;
+                if n > 0 { Ok(()) } else { Err("0 is no speed; 100 is that of the log".into()) }
+            }),
             "replay_scale" => number(1).map(|n| self.scale = n),
             "replay_align" => number(1).and_then(|n| {
                 self.align = n;

@@ -319,7 +319,8 @@ impl FioStream {
             self.ended = true;
             self.turn = 0;
         }
-        if !self.job.syncs.at_end || !self.job.does()[1] || self.turn >= self.regions.len() {
+        let writes = self.job.replay.is_some() || self.job.does()[1];
+        if !self.job.syncs.at_end || !writes || self.turn >= self.job.files.len() {
             return None;
         }
         self.turn += 1;
@@ -332,7 +333,8 @@ impl Iterator for FioStream {
 
     fn next(&mut self) -> Option<FioIo> {
         if self.job.replay.is_some() {
-            return self.logged();
+            let logged = if self.ended { None } else { self.logged() };
+            return logged.or_else(|| self.last_sync());
         }
         if let Some(pending) = self.pending.iter_mut().find_map(Option::take) {
             return Some(match pending {

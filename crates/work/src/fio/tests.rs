@@ -351,8 +351,11 @@ fn a_log_takes_the_place_of_what_the_job_says() {
         (FioOp::Write, 1, 65537, 9, Some(40)),
     ];
     assert_eq!(replayed("read_iolog=one"), one);
-    let all = "rw=randwrite\nbs=8k\nsize=1m\nnumber_ios=1\nloops=3\nend_fsync=1\nrate_iops=9\nfilename=x\n";
+    let all = "rw=randwrite\nbs=8k\nsize=1m\nnumber_ios=1\nloops=3\nfsync=1\nrate_iops=9\nfilename=x\n";
     assert_eq!(replayed(&format!("{all}read_iolog=one")), one);
+    let synced = replayed("read_iolog=one\nend_fsync=1");
+    assert_eq!(synced[3..], [(FioOp::Sync, 0, 0, 0, None), (FioOp::Sync, 1, 0, 0, None)]);
+    assert_eq!(replayed("read_iolog=two\nend_fsync=1").len(), 2, "it writes nothing");
     let job = &replaying("read_iolog=one").expect("a job")[0];
     assert_eq!(
         (&job.files[..], &job.replay.as_ref().expect("a log").ends[..]),
@@ -374,7 +377,8 @@ fn options_about_a_log_move_its_ios() {
     let places = with("replay_scale=2\nreplay_align=4k");
     assert_eq!(places.iter().map(|io| io.2).collect::<Vec<_>>(), [0, 0, 32768]);
     assert!(replaying("read_iolog=one\nreplay_align=5").expect_err("5").contains("no power of two"));
-    assert_eq!(with("replay_scale=0\nreplay_time_scale=0"), replayed("read_iolog=one"));
+    assert_eq!(with("replay_scale=0"), replayed("read_iolog=one"));
+    assert!(replaying("read_iolog=one\nreplay_time_scale=0").expect_err("0").contains("0 is no speed"));
 }
 
 #[test]

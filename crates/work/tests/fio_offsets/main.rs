@@ -2,6 +2,7 @@
 //! null engine by `scripts/make-fio-offsets`.
 
 mod random;
+mod replays;
 
 use goodness_core::Seed;
 use goodness_work::fio::{self, FioIo, FioOp, FioStream, Outside};
