@@ -106,6 +106,27 @@ fn the_page_draws_each_chain_and_loads_nothing() {
 }
 
 #[test]
+fn only_what_was_under_way_at_a_time_is_explained() {
+    let asked = |more: &[&str]| -> Value {
+        let words = [&["why", "redis-benchmark-8", "--no-check", "--json"], more].concat();
+        serde_json::from_str(&said(&words)).expect("JSON")
+    };
+    let number = |of: &Value, key: &str| of[key].as_u64().expect("a number");
+    let all = asked(&[]);
+    let slowest = &all["worst"][0];
+    let middle = number(slowest, "at_ns") + number(slowest, "length_ns") / 2;
+    let then = asked(&["--at", &format!("{middle}ns")]);
+    assert_eq!(&then["worst"][0], slowest);
+    assert!(number(&then, "count") < number(&all, "count"), "the control: without a time it is about all");
+    let is_under_way = |it: &Value| {
+        let begin = number(it, "at_ns");
+        (begin..=begin + number(it, "length_ns")).contains(&middle)
+    };
+    assert!(then["worst"].as_array().unwrap().iter().all(is_under_way), "{then}");
+    assert!(!all["worst"].as_array().unwrap().iter().all(is_under_way));
+}
+
+#[test]
 fn whom_it_is_about_and_when_are_asked_of_recordings_and_of_runs() {
     let judged = said(&["why", "mixed:duration=1s", "--judge", "sleeper-1", "--no-check", "--json"]);
     let judged: Value = serde_json::from_str(&judged).unwrap();
