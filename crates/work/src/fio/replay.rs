@@ -1,7 +1,8 @@
 //! The I/O of a log in place of a job's own (`read_iolog`).
 //!
 //! As fio 3.33 does on its null engine: what a job says about directions, sizes, places, rates and its end has no
-//! effect; `thinktime`, `startdelay`, `runtime` and `end_fsync` have. `replay_skip` has none: fio heeds it for blktrace alone.
+//! effect; `thinktime`, `startdelay`, `runtime` and `end_fsync` have. `replay_skip` has none: fio heeds it for blktrace
+//! alone.
 
 use super::ini::Outside;
 use super::io::{FioIo, FioOp};
