@@ -330,6 +330,7 @@ fn replaying(options: &str) -> Result<Vec<FioJob>, String> {
         "one" => {
             Ok("fio version 3 iolog\n0 a add\n10 a read 4096 512\n30 b sync 0 0\n40 b write 65537 9\n".to_string())
         }
+        "synced" => Ok("fio version 3 iolog\n0 a write 0 512\n10 a sync 0 0\n".to_string()),
         "two" => Ok("fio version 2 iolog\na read 0 4096\na wait 200 0\na trim 0 4096\n".to_string()),
         _ => Err(format!("cannot read {name}")),
     };
@@ -356,6 +357,7 @@ fn a_log_takes_the_place_of_what_the_job_says() {
     let synced = replayed("read_iolog=one\nend_fsync=1");
     assert_eq!(synced[3..], [(FioOp::Sync, 0, 0, 0, None), (FioOp::Sync, 1, 0, 0, None)]);
     assert_eq!(replayed("read_iolog=two\nend_fsync=1").len(), 2, "it writes nothing");
+    assert_eq!(replayed("read_iolog=synced\nend_fsync=1").len(), 2, "its last I/O is a sync");
     let job = &replaying("read_iolog=one").expect("a job")[0];
     assert_eq!(
         (&job.files[..], &job.replay.as_ref().expect("a log").ends[..]),
