@@ -69,7 +69,7 @@ pub use group::{Group, GroupId, Groups, Quota};
 pub use io_limit::IoLimit;
 pub use io_reason::{IoReason, WhyWaits};
 pub use lock::{LockId, LockKind};
-pub use machine::{CPUS_MAX, Costs, Cpu, CpuId, IoCosts, Level, Machine};
+pub use machine::{CPUS_MAX, Costs, Cpu, CpuId, IoCosts, Level, Machine, Workers};
 pub use nice::Nice;
 pub use placement::Placement;
 pub use policy::{Context, CpuPolicy, Dequeue, Enqueue, Idle, Pick, Preemption, Pull, Rejected, Resched, Stop};

@@ -83,6 +83,9 @@ pub struct Costs {
     pub timer: Span,
     /// From the wake-up until an idle CPU runs its first instruction.
     pub idle_exit: Span,
+    /// From the tick of a busy CPU that finds idle ones until one of those balances for all of them. A policy that
+    /// does not balance for idle CPUs ignores it.
+    pub idle_balance: Span,
     /// Extra CPU time of a task's first slice after a migration, by distance (see [`Level`]).
     pub migration: [Span; 4],
     /// Extra CPU time of a slice if another task ran on the CPU in between.
@@ -132,6 +135,15 @@ impl Costs {
     }
 }
 
+/// Threads of the kernel, one on each CPU: it runs now and then, whatever the work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Workers {
+    /// Mean time from one run of a thread to its next; the times vary as if each were independent of the last.
+    pub every: Span,
+    /// CPU time of each run.
+    pub run: Span,
+}
+
 /// A machine: CPUs, topology, tick and costs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
@@ -145,6 +157,8 @@ pub struct Machine {
     pub costs: Costs,
     /// Speed of a thread of a core while one other thread of it is busy, 1024 if they do not slow each other.
     pub sibling_speed: u32,
+    /// Threads of its kernel. A recorded machine has none: they are among the recorded tasks.
+    pub workers: Option<Workers>,
     is_unequal: bool,
     cpus: Vec<Cpu>,
     /// For each level and CPU, the index of its group in `groups`.
@@ -173,6 +187,7 @@ impl Machine {
             first_tick: Span(1_000_000_000 / u64::from(hz)),
             costs: Costs::default(),
             sibling_speed: 1024,
+            workers: None,
             is_unequal: cpus.iter().any(|cpu| cpu.capacity != cpus[0].capacity),
             group_of: std::array::from_fn(|_| Vec::new()),
             groups: std::array::from_fn(|_| Vec::new()),

@@ -106,7 +106,7 @@ pub trait CpuPolicy {
     fn charge(&mut self, cx: &Context, cpu: CpuId, task: TaskId, ran: Span, why: Stop) -> Resched;
 
     /// Proposes a migration. Called when `cpu` found nothing to run (repeatedly, until it has a task or the result is
-    /// `None`) and on its ticks. The host migrates: the policy gets `dequeue(Migrate)` and `enqueue(Migrated)`. A
+    /// `None`) and on its ticks, or [`Idle::Others`] after them. The host migrates: the policy gets `dequeue(Migrate)` and `enqueue(Migrated)`. A
     /// running task may be proposed; it is charged as `Preempted` and then enqueued.
     fn balance(&mut self, cx: &Context, cpu: CpuId, idle: Idle) -> Option<Pull> {
         let _ = (cx, cpu, idle);
@@ -305,6 +305,9 @@ pub enum Idle {
     Newly,
     /// The CPU is busy and its timer ticked.
     Busy,
+    /// The CPU's timer ticked [`Costs::idle_balance`](crate::Costs::idle_balance) ago, when it was busy: idle CPUs are
+    /// balanced now. Comes only if that is not zero; else they are balanced with `Busy`.
+    Others,
 }
 
 /// The task to run next.

@@ -30,6 +30,7 @@ use goodness_report::model::Fidelity;
 use goodness_report::offline::Offline;
 use goodness_report::timeline::{Recorder, TimelineTask};
 use goodness_sim::{Blame, End, Fault, Options, Outcome, Pulse, simulate_with};
+use goodness_work::workers;
 use std::sync::Mutex;
 use std::time::Instant;
 
@@ -389,6 +390,10 @@ impl<'a> Plan<'a> {
         let mut work = self.work(job.source, if job.index.is_some() { job.replication } else { 0 });
         edit::work(edits, &mut work, job.source, (self.machine.cpu_count(), machine.cpu_count()))?;
         fits(&work, &machine, job.source)?;
+        // The threads of a recorded kernel are among the recorded tasks.
+        if job.source.cpus().is_none() {
+            workers::add(&mut work, &machine, replication.seed);
+        }
         let all = self.contenders.len().saturating_mul(self.runs as usize);
         memory::check_tasks(work.tasks.len(), parallel::at_once(all), job.free)?;
         let tasks = named(&work, job.source);

@@ -40,6 +40,8 @@ pub enum Entry {
     Fault(u32),
     /// A CPU comes back online.
     Online(CpuId),
+    /// CPUs that idle are balanced, after the tick of this one.
+    Others(CpuId),
 }
 
 /// An entry as the wheel keeps it: kind, CPU and number in one word, which is stored and loaded as such.
@@ -69,6 +71,7 @@ impl Packed {
             Entry::Warm => (10, 0),
             Entry::Fault(index) => (11, index),
             Entry::Online(cpu) => (12, cpu.0),
+            Entry::Others(cpu) => (13, cpu.0),
         };
         Packed((kind & 0xff) << KIND | kind >> 8 << 32 | u64::from(number))
     }
@@ -95,7 +98,8 @@ impl Packed {
             9 => Entry::Policy,
             10 => Entry::Warm,
             11 => Entry::Fault(number),
-            _ => Entry::Online(CpuId(number)),
+            12 => Entry::Online(CpuId(number)),
+            _ => Entry::Others(CpuId(number)),
         }
     }
 }
@@ -135,7 +139,7 @@ mod tests {
         let (task, cpu, most) = (TaskId(u32::MAX - 1), CpuId(65_535), u32::MAX);
         let numbered = [Entry::Timer(task), Entry::Slack(task), Entry::Start(task), Entry::FirstWake(task)];
         let others = [Entry::Tick(cpu), Entry::Outsider(most), Entry::Reschedule(cpu, most), Entry::Reschedule(cpu, 0)];
-        let faults = [Entry::Fault(most), Entry::Online(cpu)];
+        let faults = [Entry::Fault(most), Entry::Online(cpu), Entry::Others(cpu)];
         let plain = [Entry::Disks, Entry::Flusher, Entry::Policy, Entry::Warm].into_iter().chain(faults);
         for entry in numbered.into_iter().chain(others).chain(plain) {
             let packed = Packed::of(entry);

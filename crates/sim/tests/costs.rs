@@ -3,8 +3,8 @@
 mod lab;
 
 use goodness_core::*;
-use goodness_policies::{fifo::Fifo, o1::O1, rr::RoundRobin};
-use lab::{MS, one_cpu, run, schedule, task, workload};
+use goodness_policies::{eevdf::Eevdf, fifo::Fifo, o1::O1, rr::RoundRobin};
+use lab::{MS, US, on, one_cpu, run, schedule, task, workload};
 
 /// `cpus` CPUs that share a cache, and these costs.
 fn machine(cpus: u32, costs: Costs) -> Machine {
@@ -182,4 +182,20 @@ fn a_cpu_that_switches_is_preempted_when_it_has_switched() {
 fn what_is_left_of_a_refill_delays_the_next_task() {
     let told = urgent_sleeper_and_hog(Costs { cache_refill: MS(2), ..Costs::default() }, 2, MS(10));
     assert_eq!(told, "a 0..0  b 0..1  a 1..4  b 4..5  a 5..9  b 9..20", "b still refills at 5, when a wakes up");
+}
+
+/// `a` computes on CPU 0 until `b`, which is more urgent and may run there alone, takes it from 9 to 59 ms. At the tick
+/// at 10 ms CPU 1 may pull `a`.
+fn pulled(costs: Costs) -> String {
+    let a = task(&[Step::Compute(MS(10))]);
+    let mut b = on(0, task(&[Step::Sleep(MS(9)), Step::Compute(MS(50))]));
+    (b.task.class, b.task.rt_priority) = (Class::Fifo, 1);
+    let (events, _) = run::<Eevdf>(&machine(2, costs), Default::default(), workload(vec![a, b], &[], 0));
+    schedule(&events)
+}
+
+#[test]
+fn idle_cpus_are_balanced_after_the_tick_if_that_takes_time() {
+    assert_eq!(pulled(Costs::default()), "");
+    assert_eq!(pulled(Costs { idle_balance: US(60), ..Costs::default() }), "");
 }

@@ -5,7 +5,7 @@ mod lab;
 use goodness_core::*;
 use goodness_policies::{fifo::Fifo, rr::RoundRobin};
 use goodness_sim::{Blame, End, Options, simulate};
-use lab::{MS, one_cpu, programme, run, schedule, task, workload};
+use lab::{MS, cycle, on, one_cpu, programme, run, schedule, task, workload};
 
 #[test]
 fn round_robin_takes_turns_and_fifo_does_not() {
@@ -317,4 +317,19 @@ fn a_wake_up_by_interrupt_delays_whom_it_disturbs() {
     machine.costs.wakeup = MS(2);
     let (events, _) = run::<Fifo>(&machine, Default::default(), work);
     assert_eq!(schedule(&events), "a 0..0  b 0..11  a 11..12");
+}
+
+/// A thread of the kernel goes on for ever; the run does not. The control is one that is part of the work.
+#[test]
+fn a_run_ends_with_its_work_whatever_threads_of_the_kernel_do() {
+    let ended = |workers: usize| {
+        let worker = on(1, cycle(&[Step::Compute(MS(1)), Step::Sleep(MS(5))]));
+        let worker = TaskSpec { start: Start::WokenAt(Time(1_000_000)), ..worker };
+        let work = workload(vec![task(&[Step::Compute(MS(3))]), worker], &[], 0);
+        let work = Workload { workers, horizon: Some(Time(20_000_000)), ..work };
+        let (_, outcome) = run::<Fifo>(&Machine::flat(2, 250).unwrap(), Default::default(), work);
+        (outcome.reason, outcome.end)
+    };
+    assert_eq!(ended(1), (End::Finished, Time(3_000_000)));
+    assert_eq!(ended(0), (End::Horizon, Time(20_000_000)));
 }

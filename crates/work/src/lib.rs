@@ -11,6 +11,7 @@
 //! | [`script`] | the common form they compile to |
 //! | [`machine`] | machines by name, as typed, or from a file |
 //! | [`text_file`] | small text files, read up to a limit |
+//! | [`workers`] | threads of a machine's kernel, beside the work |
 
 pub mod container;
 pub mod experiment;
@@ -23,3 +24,4 @@ pub mod rtapp;
 pub mod script;
 pub mod soundness;
 pub mod text_file;
+pub mod workers;

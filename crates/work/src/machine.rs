@@ -3,7 +3,7 @@
 use crate::key::{Key, key};
 use crate::text_file;
 use goodness_core::spelling::suggest;
-use goodness_core::{Costs, Cpu, Effort, Level, Machine, Span, tunable};
+use goodness_core::{Costs, Cpu, Effort, Level, Machine, Span, Workers, tunable};
 use std::path::Path;
 
 /// A named machine.
@@ -170,6 +170,21 @@ pub const KEYS: &[Key] = &[
     key("timer", "time", r#""0""#, "time of the interrupt that ends a sleep", r#"timer = "2us""#),
     key("interrupt", "time", r#""0""#, "delay until another CPU reacts", r#"interrupt = "2us""#),
     key("idle_exit", "time", r#""0""#, "delay until an idle CPU runs", r#"idle_exit = "2us""#),
+    key("idle_balance", "time", r#""0""#, "delay from a tick until idle CPUs are balanced", r#"idle_balance = "40us""#),
+    key(
+        "worker_every",
+        "time",
+        "no such threads",
+        "mean time between the runs of a kernel thread on each CPU, for work that was not recorded",
+        r#"worker_every = "900ms""#,
+    ),
+    key(
+        "worker_run",
+        "time",
+        r#""30us""#,
+        "CPU time of each run of those threads",
+        "worker_every = \"900ms\"\nworker_run = \"50us\"",
+    ),
     key("cache_refill", "time", r#""0""#, "extra time of a stretch after another task ran", r#"cache_refill = "2us""#),
     key("lock_handover", "time", r#""0""#, "cost of passing a contended lock on", r#"lock_handover = "2us""#),
     key("migration_smt", "time", r#""0""#, "extra time after a move within a core", r#"migration_smt = "2us""#),
@@ -232,6 +247,13 @@ const CPUS_MAX: u64 = goodness_core::CPUS_MAX as u64;
 /// (docs/specs/groups-locks.md section 6; from 1.15 to 1.30 were measured).
 const SIBLING_SPEED: u32 = 640;
 
+/// CPU time of each run of a thread of the kernel. A choice: in traces of guests with four and eight CPUs it is 26 and
+/// 61 us from switch to switch (docs/fidelity/smp-rules.md).
+const WORKER_RUN: Span = Span::from_us(30);
+
+/// The longest time between runs of a thread of the kernel. A choice: it runs once in a while, not never.
+const WORKER_MAX: Span = Span::from_s(3600);
+
 /// The highest tick rate: ten microseconds between ticks.
 const HZ_MAX: u64 = 100_000;
 
@@ -246,6 +268,8 @@ struct Draft {
     cache: Option<u64>,
     node: Option<u64>,
     costs: Costs,
+    worker_every: Option<Span>,
+    worker_run: Option<Span>,
 }
 
 fn from_pairs(name: &str, pairs: &[(String, String)]) -> Result<Machine, String> {
@@ -259,6 +283,8 @@ fn from_pairs(name: &str, pairs: &[(String, String)]) -> Result<Machine, String>
         cache: None,
         node: None,
         costs: Costs::default(),
+        worker_every: None,
+        worker_run: None,
     };
     for (key, value) in pairs {
         set(&mut draft, key, value).map_err(|why| format!("machine {name}: {key} = {value}: {why}"))?;
@@ -277,6 +303,7 @@ fn from_pairs(name: &str, pairs: &[(String, String)]) -> Result<Machine, String>
     if let Some(first) = draft.first_tick {
         machine.first_tick = first;
     }
+    machine.workers = workers(&draft).map_err(|why| format!("machine {name}: {why}"))?;
     machine.costs = draft.costs;
     machine.sibling_speed = draft.sibling_speed;
     Ok(machine)
@@ -308,6 +335,9 @@ fn set(draft: &mut Draft, key: &str, value: &str) -> Result<(), String> {
         "timer" => costs.timer = time()?,
         "interrupt" => costs.interrupt = time()?,
         "idle_exit" => costs.idle_exit = time()?,
+        "idle_balance" => costs.idle_balance = time()?,
+        "worker_every" => draft.worker_every = Some(worker_time(value)?),
+        "worker_run" => draft.worker_run = Some(worker_time(value)?),
         "cache_refill" => costs.cache_refill = time()?,
         "lock_handover" => costs.lock_handover = time()?,
         "migration_smt" => costs.migration[Level::Smt as usize] = time()?,
@@ -367,6 +397,28 @@ fn capacities(draft: &Draft) -> Result<Vec<u32>, String> {
     Ok(typed.clone())
 }
 
+/// Threads of the kernel, if there are any.
+fn workers(draft: &Draft) -> Result<Option<Workers>, String> {
+    let Some(every) = draft.worker_every else {
+        return match draft.worker_run {
+            Some(_) => Err("worker_run alone means nothing; give worker_every as well".into()),
+            None => Ok(None),
+        };
+    };
+    let run = draft.worker_run.unwrap_or(WORKER_RUN);
+    if run >= every {
+        return Err(format!("worker_run = {run} is not shorter than worker_every = {every}"));
+    }
+    Ok(Some(Workers { every, run }))
+}
+
+/// A time of threads of the kernel.
+fn worker_time(value: &str) -> Result<Span, String> {
+    let time = Span::parse(value)?;
+    let is_between = Span::ZERO < time && time <= WORKER_MAX;
+    is_between.then_some(time).ok_or_else(|| format!("a time above 0, up to {WORKER_MAX}, is needed"))
+}
+
 /// A part of a whole, of 1024.
 fn part(value: &str) -> Result<u32, String> {
     match value.parse::<f64>() {
@@ -400,6 +452,8 @@ mod tests {
         assert_eq!((machine.cpu_count(), machine.hz), (4, 100));
         assert_eq!((machine.first_tick, machine.costs.switch), (Span::from_us(863), Span::from_us(2)));
         assert_eq!(machine.group(CpuId(3), Level::Smt), [CpuId(2), CpuId(3)]);
+        let workers = parse_machine("cpus=2,worker_every=900ms").unwrap().workers;
+        assert_eq!(workers, Some(Workers { every: Span::from_ms(900), run: Span::from_us(30) }));
     }
 
     #[test]
@@ -431,6 +485,10 @@ mod tests {
             ("cpus=2,capacity=99999999x446", "like 4x446+4x1024"),
             ("cpus=2,capacity=2x512", "no CPU has 1024"),
             ("cpus=2,smt=2,capacity=512+1024", "threads of a core differ"),
+            ("worker_run=30us", "give worker_every as well"),
+            ("worker_every=0", "worker_every = 0: a time above 0, up to 3600s, is needed"),
+            ("worker_every=9000h", "up to 3600s"),
+            ("worker_every=20us", "worker_run = 30us is not shorter than worker_every = 20us"),
             ("missing.toml", "cannot be read"),
         ] {
             let sentence = parse_machine(text).unwrap_err();

@@ -230,8 +230,11 @@ fn machine(rng: &mut dyn Source, cpus: u64) -> String {
         for key in ["search", "insert", "balance", "lock_handover"] {
             let _ = write!(text, ", {key} = \"{}ns\"", rng.below(50));
         }
-        for key in ["migration_cache", "migration_node", "migration_machine"] {
+        for key in ["migration_cache", "migration_node", "migration_machine", "idle_balance"] {
             let _ = write!(text, ", {key} = \"{}ns\"", rng.below(50_000));
+        }
+        if rng.below(2) == 0 {
+            let _ = write!(text, ", worker_every = \"{}us\"", rng.within(1_000, 1_000_000));
         }
     }
     text

@@ -360,7 +360,7 @@ where
     }
 
     fn balance(&mut self, cx: &Context, cpu: CpuId, idle: Idle) -> Option<Pull> {
-        if idle == Idle::Busy {
+        if idle != Idle::Newly {
             return None;
         }
         self.cpus.steal(cx, cpu, |from| {

@@ -391,11 +391,13 @@ impl Host<'_> {
             }
             self.will_reschedule(asked, if asked == cpu { None } else { Some(cpu) });
         }
-        while let Some(it) = self.referee.balance(cpu, Idle::Busy) {
-            self.perform_move(it, cpu);
-        }
+        self.balance(cpu, Idle::Busy);
         if self.is_at_fault() {
             return;
+        }
+        let delay = self.machine.costs.idle_balance;
+        if delay > Span::ZERO {
+            self.agenda.calendar.push(now + delay, class::RESCHEDULE, Entry::Others(cpu));
         }
         let cost = self.effort_cost(cpu) + self.machine.costs.tick;
         if cost > Span::ZERO {
@@ -404,6 +406,19 @@ impl Host<'_> {
             self.arm(cpu, task);
         }
         self.agenda.calendar.push(self.machine.next_tick(now), class::TICK, Entry::Tick(cpu));
+    }
+
+    /// Moves tasks as the policy proposes for `cpu` or, on `idle` [`Idle::Others`], for those that idle.
+    fn balance(&mut self, cpu: CpuId, idle: Idle) {
+        while let Some(it) = self.referee.balance(cpu, idle) {
+            self.perform_move(it, cpu);
+        }
+    }
+
+    /// An idle CPU balances for all that idle, some time after the tick of `cpu`. Nobody lacks the time that it takes.
+    pub fn balance_others(&mut self, cpu: CpuId) {
+        self.balance(cpu, Idle::Others);
+        self.referee.take_effort();
     }
 
     /// Performs the remaining part of a migration; `by` is the CPU that balances.

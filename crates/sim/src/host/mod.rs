@@ -60,6 +60,8 @@ struct Agenda {
     horizon: Time,
     /// Number of runnable tasks, timers and pending starts. At zero, nothing can happen any more.
     live: u64,
+    /// Threads of the kernel, which are never counted as live.
+    workers: usize,
     /// Time at which the policy's timer is due.
     policy_timer: Time,
 }
@@ -130,6 +132,7 @@ impl<'a> Host<'a> {
             bursts: Bursts::new(machine.cpu_count()),
             horizon: workload.horizon.unwrap_or(Time::NEVER),
             live: 0,
+            workers: workload.workers,
             policy_timer: Time::NEVER,
         };
         let mut host = Host {
@@ -283,7 +286,8 @@ impl<'a> Host<'a> {
             return End::Stopped;
         }
         if self.agenda.live == 0 || at == Time::NEVER && self.agenda.horizon == Time::NEVER {
-            let is_finished = self.referee.tasks().states().all(|state| state == State::Exited);
+            let of_work = self.referee.tasks().len() - self.agenda.workers;
+            let is_finished = self.referee.tasks().states().take(of_work).all(|state| state == State::Exited);
             return if is_finished { End::Finished } else { End::Quiet };
         }
         self.referee.set_now(self.agenda.horizon);
@@ -323,6 +327,7 @@ impl<'a> Host<'a> {
             Entry::Flusher => self.flusher_due(),
             Entry::Fault(index) => self.fault_begins(index),
             Entry::Online(cpu) => self.comes_online(cpu),
+            Entry::Others(cpu) => self.balance_others(cpu),
             Entry::Warm => self.warm = self.referee.cpu_stats(),
             // An entry overtaken by an earlier one is stale: its consequences were handled then.
             Entry::Policy if self.agenda.policy_timer != self.now() => {}

@@ -130,6 +130,7 @@ impl Host<'_> {
         if self.referee.has_limits() && workload.warmup > Span::ZERO {
             self.agenda.calendar.push(Time::ZERO + workload.warmup, class::WAKE, Entry::Warm);
         }
+        let of_work = workload.tasks.len() - workload.workers;
         for (index, spec) in workload.tasks.into_iter().enumerate() {
             let task = spec.task;
             if task.group.index() >= self.referee.groups().count() {
@@ -165,7 +166,7 @@ impl Host<'_> {
                 }
                 Start::Forked => continue,
             }
-            self.agenda.live += 1;
+            self.agenda.live += u64::from(index < of_work);
         }
         self.enlist_faults(workload.faults);
         self.enlist_outside(workload.outside, seed);

@@ -28,11 +28,12 @@ fn class_of(name: &str) -> &str {
 #[must_use]
 pub fn of_run(run: &RunResult, machine: &Machine) -> Figures {
     let tasks = run.tasks.iter().zip(&run.measured.tasks);
-    let tasks = tasks.map(|(named, measured)| (named.name.as_str(), measured));
+    let tasks = tasks.map(|(named, measured)| (named.name.as_str(), measured)).filter(|(_, task)| task.judged);
     let mut figures = figures(&run.measured, machine.cpu_count(), tasks);
     if let Some(timeline) = &run.timeline {
         let window = run.measured.window;
-        figures.extend(placement::of_slices(machine, timeline.slices.iter(), window.from, window.to));
+        let of_load = timeline.slices.iter().filter(|slice| run.measured.tasks[slice.task.index()].judged);
+        figures.extend(placement::of_slices(machine, of_load, window.from, window.to));
     }
     figures
 }

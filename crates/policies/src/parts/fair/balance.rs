@@ -2,7 +2,8 @@
 //! tasks do so for idle ones, whose ticks are off; and a CPU that runs out of work looks for some.
 //!
 //! Source: specs/smp.md sections 1.4 and 3. Departures:
-//! - Idle CPUs are balanced at the tick of the first CPU that has reason to, not by the first idle CPU.
+//! - Idle CPUs are balanced at the tick of the first CPU that has reason to, not by the first idle CPU, or the
+//!   machine's `idle_balance` later.
 //! - Ticks come in a fixed order. In the kernel chance decides whether a CPU looks before or after another one's tick;
 //!   here it delays a pass by a tick.
 //! - If tasks may not run on a CPU, no other CPU of its group is tried.
@@ -65,6 +66,8 @@ impl Attempt {
 #[derive(Debug, Default)]
 struct Round {
     at: Time,
+    /// The tick: earlier than `at` for idle CPUs, if they are balanced later.
+    tick: Time,
     by: Option<CpuId>,
     /// CPUs to balance, and the number of those that are done. Those after `by` idle.
     cpus: Vec<CpuId>,
@@ -86,6 +89,8 @@ pub struct Balancer {
     next: Vec<Time>,
     /// The earliest time at which idle CPUs are balanced again.
     next_idle: Time,
+    /// CPU whose tick has idle ones balanced, if that is still to come.
+    helps: Option<CpuId>,
     /// By first CPU of a group and level: a level below could not be balanced because of pinned tasks.
     pinned: Vec<[bool; 4]>,
     /// Queues in which the present pass found tasks alone that may not run on its CPU.
@@ -110,6 +115,7 @@ impl Balancer {
             attempts,
             next: vec![Time::ZERO; cpus],
             next_idle: Time::ZERO,
+            helps: None,
             pinned: vec![[false; 4]; cpus],
             dropped: Vec::with_capacity(cpus),
             rng,
@@ -225,7 +231,7 @@ impl<O: Order> Stack<O> {
         }
         match idle {
             Idle::Newly => self.pull_when_idle(cx, cpu),
-            Idle::Busy => self.go_round(cx, cpu),
+            Idle::Busy | Idle::Others => self.go_round(cx, cpu, idle),
         }
     }
 
@@ -281,10 +287,10 @@ impl<O: Order> Stack<O> {
         pull
     }
 
-    /// The next move of the round that `by` makes at its tick.
-    fn go_round(&mut self, cx: &Context, by: CpuId) -> Option<Pull> {
+    /// The next move of the round that `by` makes at its tick, or has made for idle CPUs after it.
+    fn go_round(&mut self, cx: &Context, by: CpuId, idle: Idle) -> Option<Pull> {
         if (self.balancer.round.at, self.balancer.round.by) != (cx.now, Some(by)) {
-            self.begin_round(cx, by);
+            self.begin_round(cx, by, idle);
         }
         loop {
             if let Some(mut moving) = self.balancer.round.moving.take() {
@@ -309,20 +315,35 @@ impl<O: Order> Stack<O> {
         }
     }
 
-    fn begin_round(&mut self, cx: &Context, by: CpuId) {
-        let helps = cx.now >= self.balancer.next_idle && self.has_reason_to_help(cx, by);
-        let balancer = &mut self.balancer;
-        let round = &mut balancer.round;
-        *round = Round { at: cx.now, by: Some(by), cpus: std::mem::take(&mut round.cpus), ..Round::default() };
+    fn begin_round(&mut self, cx: &Context, by: CpuId, idle: Idle) {
+        let delay = cx.machine.costs.idle_balance;
+        let tick = if idle == Idle::Others { Time(cx.now.0 - delay.0) } else { cx.now };
+        let round = &mut self.balancer.round;
+        *round = Round { at: cx.now, tick, by: Some(by), cpus: std::mem::take(&mut round.cpus), ..Round::default() };
         round.cpus.clear();
-        balancer.dropped.clear();
-        if cx.now >= balancer.next[by.index()] {
-            round.cpus.push(by);
+        self.balancer.dropped.clear();
+        if idle == Idle::Busy {
+            self.add_own(cx, by);
         }
-        if !helps {
-            return;
+        if (idle == Idle::Others || delay == Span::ZERO) && self.balancer.helps == Some(by) {
+            self.balancer.helps = None;
+            self.add_idle(cx);
         }
-        balancer.next_idle = cx.now + cx.machine.tick();
+    }
+
+    /// At its tick `by` makes its own passes, if they are due, and decides whether idle CPUs are balanced for it.
+    fn add_own(&mut self, cx: &Context, by: CpuId) {
+        if cx.now >= self.balancer.next_idle && self.has_reason_to_help(cx, by) {
+            self.balancer.next_idle = cx.now + cx.machine.tick();
+            self.balancer.helps = Some(by);
+        }
+        if cx.now >= self.balancer.next[by.index()] {
+            self.balancer.round.cpus.push(by);
+        }
+    }
+
+    /// Adds the idle CPUs to the round.
+    fn add_idle(&mut self, cx: &Context) {
         let own = self.balancer.round.cpus.len();
         // Those that are offline are left alone: passes in vain would put off those after they are back.
         let online = &cx.groups[GroupId::ROOT].cpus;
@@ -363,17 +384,17 @@ impl<O: Order> Stack<O> {
     fn next_level(&mut self, cx: &Context, cpu: CpuId) {
         let machine = &cx.machine;
         let is_idle = self.is_idle(cpu);
-        let Round { by, levels, is_cut, .. } = self.balancer.round;
+        let Round { by, levels, is_cut, tick, .. } = self.balancer.round;
         let is_helped = by != Some(cpu);
         // A CPU with SCHED_IDLE tasks alone balances as often as an idle one.
         let is_often = is_idle || self.has_only_background(cpu);
-        let is_refused = levels == 0 && is_helped && (!is_idle || cx.now < self.balancer.next[cpu.index()]);
+        let is_refused = levels == 0 && is_helped && (!is_idle || tick < self.balancer.next[cpu.index()]);
         let next = Domain::around(machine, cpu).nth(levels).filter(|_| !is_refused && !is_cut);
         let Some(domain) = next else {
             return self.balancer.end_cpu(machine, cpu, is_often);
         };
         self.balancer.round.levels += 1;
-        if cx.now >= self.balancer.attempt(cpu, domain.level).due(machine, is_often) {
+        if tick >= self.balancer.attempt(cpu, domain.level).due(machine, is_often) {
             self.make_pass(cx, cpu, domain, is_idle);
         }
     }
@@ -383,8 +404,9 @@ impl<O: Order> Stack<O> {
     fn make_pass(&mut self, cx: &Context, cpu: CpuId, domain: Domain, is_idle: bool) {
         let machine = &cx.machine;
         let is_late = self.balancer.rng.below(2) == 1;
+        let tick = self.balancer.round.tick;
         let attempt = self.balancer.attempt(cpu, domain.level);
-        (attempt.last, attempt.phase, attempt.is_late) = (cx.now, Span::ZERO, is_late);
+        (attempt.last, attempt.phase, attempt.is_late) = (tick, Span::ZERO, is_late);
         let is_chosen = self.chosen(machine, cpu, domain) == cpu;
         let moving = if is_chosen { self.look(cx, cpu, domain, is_idle, false) } else { None };
         if moving.is_none() {

@@ -145,7 +145,7 @@ impl Loads {
         }
         self.leaves(cx.now, task, false);
         let before = self.tasks[task].attached;
-        self.attach(cx.now, (cpu, queue), task, weight);
+        self.attach(cx.now, (cpu, queue), task, weight, wakes);
         let (own, there) = (&mut self.tasks[task], &mut self.cpus[cpu.index()]);
         if wakes && before != Some(cpu) {
             own.ran_at = None;
@@ -160,8 +160,9 @@ impl Loads {
         self.weighs(cx.now, queue, weight as i64);
     }
 
-    /// Makes the averages of `cpu`, and of the queue of the task's group there, contain those of `task`.
-    fn attach(&mut self, now: Time, (cpu, queue): (CpuId, QueueId), task: TaskId, weight: u64) {
+    /// Makes the averages of `cpu`, and of the queue of the task's group there, contain those of `task`. One that is
+    /// new but `wakes` has existed from the start, and slept since.
+    fn attach(&mut self, now: Time, (cpu, queue): (CpuId, QueueId), task: TaskId, weight: u64, wakes: bool) {
         self.advance_task(now, task);
         let own = &mut self.tasks[task];
         let is_new = own.weight == 0;
@@ -187,7 +188,9 @@ impl Loads {
         }
         if is_new {
             let util = initial_utilisation(weight, there.series, there.clock.speed());
+            own.series = if wakes { Series::default() } else { own.series };
             own.series.set(weight, [weight, util, util]);
+            own.series.advance(shown, Presence::default(), weight);
         }
         let series = own.series;
         there.series.attach(&Series { load: 0, ..series });

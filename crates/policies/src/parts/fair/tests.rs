@@ -263,6 +263,29 @@ fn idle_cpus_are_balanced_in_the_kernels_order() {
     assert_eq!(next, Time(1_004_000_000), "4 ms after passes that moved nothing, not the tick of 1 ms");
 }
 
+/// The machine's `idle_balance`: passes for idle CPUs come later than the tick, and count as made at it. The control is
+/// a CPU whose tick had no reason for them.
+#[test]
+fn idle_cpus_are_balanced_later_where_a_machine_has_that_delay() {
+    let delay = Span::from_us(60);
+    let mut machine = Machine::flat(4, 1000).expect("a machine");
+    machine.costs.idle_balance = delay;
+    let mut driver = Driver::on(machine, Settings { kernel: Kernel::V6_18, ..Settings::default() });
+    driver.pass(1_000);
+    run(&mut driver, 0, Class::Normal);
+    let pinned = task(&mut driver, Class::Normal, CpuSet::of(&[CpuId(0)]));
+    let _ = driver.enqueue(pinned, CpuId(0), Enqueue::Fork { parent: None });
+    let mut round = |cpu: u32, idle: Idle| {
+        assert_eq!(driver.call(|stack, cx| stack.propose(cx, CpuId(cpu), idle)), None);
+        let (order, next) = driver.call(|stack, _| stack.balancer.last_round());
+        driver.pass_for(if idle == Idle::Busy { delay } else { Span::ZERO });
+        (order.iter().map(|cpu| cpu.0).collect::<Vec<_>>(), next)
+    };
+    assert_eq!(round(0, Idle::Busy), (vec![0], Time(1_001_000_000)));
+    assert_eq!(round(3, Idle::Others), (vec![], Time(1_001_000_000)));
+    assert_eq!(round(0, Idle::Others), (vec![2, 3, 1], Time(1_004_000_000)));
+}
+
 /// specs/smp.md sections 3.1 and 3.2: CPU 1 is not the one that balances its core; its pass is done all the same.
 #[test]
 fn a_level_that_another_cpu_balances_does_not_stay_due() {

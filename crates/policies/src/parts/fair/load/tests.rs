@@ -67,6 +67,21 @@ fn a_new_task_has_half_of_what_is_free() {
     assert_eq!(initial_utilisation(UNIT, Series { util: 600, load: 1024, ..Series::default() }, FULL), 212);
 }
 
+/// docs/fidelity/smp-rules.md, "Threads of the kernel": after 32 periods half is left of what a task began with that
+/// has slept from the start. The control is a new one.
+#[test]
+fn a_task_that_existed_from_the_start_has_slept_since() {
+    let loads = |wakes: bool| {
+        let mut loads = Loads::new(&Machine::flat(2, 250).expect("a machine"));
+        loads.admit(TaskId(0));
+        loads.attach(at(32 * PERIOD), (CpuId(0), QueueId(0)), TaskId(0), UNIT, wakes);
+        let Series { load, util, .. } = loads.tasks[TaskId(0)].series;
+        [load, util]
+    };
+    assert_eq!(loads(false), [1_024, 512]);
+    assert_eq!(loads(true), [511, 255]);
+}
+
 /// specs/smp.md section 2.3.
 #[test]
 fn estimates_jump_up_and_sink_slowly() {
