@@ -21,7 +21,7 @@ use std::path::PathBuf;
 /// Simulated starts of each cell.
 const STARTS: u32 = 40;
 /// Worst cells shown of each figure.
-const WORST: usize = 500;
+const WORST: usize = 5;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -1,65 +1,113 @@
-//! Work as a player begins it: all threads exist before the play, sleep through its run-up, and are woken at their
-//! start.
+//! Work as a player begins it: a thread of the player makes all threads, they wait until the last one is there, sleep
+//! through a run-up, and are woken at their start.
 
-use goodness_core::{Behaviour, Seed, Span, Start, Step, StepContext, TaskId, Time, Workload, WorkloadSource};
+use goodness_core::{
+    Behaviour, BehaviourId, Channel, ChannelKind, Class, CpuId, Seed, Span, Start, Step, StepContext, Task, TaskId,
+    TaskSpec, Time, Workload, WorkloadSource,
+};
 
-/// The player's run-up, without the 0.2 ms for each thread that it adds.
-const RUN_UP: Span = Span::from_ms(20);
+/// From the first thread's making to the start of the work, without the time for each thread: the player's 20 ms and
+/// its own 1 ms.
+const RUN_UP: Span = Span::from_ms(21);
+/// What each thread adds: the player's 0.2 ms, and the time in which it makes the thread.
+const RUN_UP_EACH: Span = Span::from_us(360);
+/// Time from the making of one thread to the next. In a traced play of seven threads it is 100 to 220 us.
+const MAKING: Span = Span::from_us(160);
+/// Least and most CPU time in which a thread sets itself up, ns. In traces most take that long.
+const SETTING_UP: (u64, u64) = (100_000, 400_000);
+/// CPU time of the player after the last thread was made, in which threads set themselves up.
+const READY: Span = Span::from_us(400);
 
-/// Work that begins after the run-up, with tasks that sleep until their start instead of being forked then.
-pub struct AsPlayed<'a>(pub &'a dyn WorkloadSource);
+/// Work that begins after the run-up on a machine of so many CPUs. Its threads are made by a thread of the player, which
+/// is more urgent than all of them and not judged, on a CPU drawn from the seed.
+pub struct AsPlayed<'a> {
+    /// The work.
+    pub source: &'a dyn WorkloadSource,
+    /// CPUs of the machine.
+    pub cpus: usize,
+}
 
-/// `behaviour` that begins at `start`, on a clock that is behind by the run-up.
-fn late(mut behaviour: Box<dyn Behaviour>, start: Time) -> Box<dyn Behaviour> {
-    let mut sleep = Some(Step::SleepUntil(start));
+/// The run-up of so many threads.
+fn run_up(threads: usize) -> Span {
+    RUN_UP + RUN_UP_EACH * threads as u64
+}
+
+/// `behaviour` of a thread that sets itself up, waits for the others and begins at `start`, on a clock that is behind by
+/// `run_up`.
+fn late(mut behaviour: Box<dyn Behaviour>, others: Channel, start: Time, run_up: Span) -> Box<dyn Behaviour> {
+    let mut before = [Step::SleepUntil(start), Step::Wait(others)].into_iter().collect::<Vec<_>>();
+    let mut is_new = true;
     Box::new(move |cx: &mut StepContext| {
-        sleep.take().unwrap_or_else(|| {
-            let now = Time(cx.now.0.saturating_sub(RUN_UP.0));
+        if std::mem::take(&mut is_new) {
+            return Step::Compute(Span(cx.rng.within(SETTING_UP.0, SETTING_UP.1)));
+        }
+        before.pop().unwrap_or_else(|| {
+            let now = Time(cx.now.0.saturating_sub(run_up.0));
             match behaviour.next(&mut StepContext { now, task: cx.task, rng: cx.rng }) {
-                Step::SleepUntil(at) => Step::SleepUntil(at + RUN_UP),
-                Step::Served(since) => Step::Served(since + RUN_UP),
+                Step::SleepUntil(at) => Step::SleepUntil(at + run_up),
+                Step::Served(since) => Step::Served(since + run_up),
                 step => step,
             }
         })
     })
 }
 
+/// The thread of the player that makes `threads` and then lets all of them go on.
+fn player(threads: Vec<BehaviourId>, others: Channel, cpu: CpuId, rt_priority: u8) -> TaskSpec {
+    let made = threads.iter().flat_map(|it| [Step::Compute(MAKING), Step::Fork(*it)]);
+    let woken = threads.iter().map(|_| Step::Wake(others));
+    let steps: Vec<Step> = made.chain([Step::Compute(READY)]).chain(woken).collect();
+    let mut steps = steps.into_iter();
+    TaskSpec {
+        name: "player".into(),
+        start: Start::WokenAt(Time::ZERO),
+        task: Task { class: Class::Fifo, rt_priority, first_cpu: cpu, ..Task::default() },
+        behaviour: Box::new(move |_: &mut StepContext| steps.next().unwrap_or(Step::Exit)),
+        judged: false,
+    }
+}
+
 impl WorkloadSource for AsPlayed<'_> {
     fn name(&self) -> &str {
-        self.0.name()
+        self.source.name()
     }
 
     fn what_varies(&self) -> &str {
-        self.0.what_varies()
+        self.source.what_varies()
     }
 
     fn place_of(&self, task: TaskId) -> Option<String> {
-        self.0.place_of(task)
+        self.source.place_of(task)
     }
 
     fn build(&self, seed: Seed, replication: u32) -> Workload {
-        let work = self.0.build(seed, replication);
+        let mut work = self.source.build(seed, replication);
         assert!(work.outside.is_empty() && work.faults.is_empty(), "they have a clock, too");
-        let tasks = work.tasks.into_iter().map(|mut task| {
+        let others = Channel(work.channels.len() as u32);
+        let run_up = run_up(work.tasks.iter().filter(|it| matches!(it.start, Start::At(_))).count());
+        let mut threads = Vec::new();
+        for (index, task) in work.tasks.iter_mut().enumerate() {
             if let Start::At(start) = task.start {
-                task.start = Start::At(Time::ZERO);
-                task.behaviour = late(task.behaviour, start + RUN_UP);
+                threads.push(BehaviourId(index as u32));
+                task.start = Start::Forked;
+                let behaviour = std::mem::replace(&mut task.behaviour, Box::new(|_: &mut StepContext| Step::Exit));
+                task.behaviour = late(behaviour, others, start + run_up, run_up);
             }
-            task
-        });
-        Workload {
-            tasks: tasks.collect(),
-            warmup: work.warmup + RUN_UP,
-            horizon: work.horizon.map(|end| end + RUN_UP),
-            ..work
         }
+        let cpu = seed.stream("player", 0).rng().below(self.cpus as u64) as u32;
+        let most = work.tasks.iter().map(|it| it.task.rt_priority).max().unwrap_or_default();
+        work.tasks.push(player(threads, others, CpuId(cpu), most + 1));
+        work.channels.push(ChannelKind::Semaphore);
+        work.warmup += run_up;
+        work.horizon = work.horizon.map(|end| end + run_up);
+        work
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use goodness_core::{Rng, Task, TaskSpec};
+    use goodness_core::{Machine, Rng};
 
     /// A task that starts at 7 ms, sleeps until 50 ms and computes for as many nanoseconds as its clock shows.
     struct Load;
@@ -88,19 +136,43 @@ mod tests {
         }
     }
 
+    /// The run-up of one thread.
+    const OF_ONE: Span = Span::from_us(21_360);
+
+    fn time(ms: u64) -> Time {
+        Time::ZERO + Span::from_ms(ms)
+    }
+
+    /// The next step of task `index` at `now`.
+    fn step(work: &mut Workload, index: usize, now: Time, rng: &mut Rng) -> Step {
+        work.tasks[index].behaviour.next(&mut StepContext { now, task: TaskId(index as u32), rng })
+    }
+
     #[test]
     fn all_times_of_the_load_come_later_by_the_run_up_and_its_own_clock_does_not_know() {
-        let mut work = AsPlayed(&Load).build(Seed(1), 0);
-        assert_eq!((work.horizon, work.warmup), (Some(Time::ZERO + Span::from_ms(120)), Span::from_ms(30)));
-        let task = &mut work.tasks[0];
-        assert_eq!(task.start, Start::At(Time::ZERO));
+        let mut work = AsPlayed { source: &Load, cpus: 4 }.build(Seed(1), 0);
+        assert_eq!((work.horizon, work.warmup), (Some(time(100) + OF_ONE), Span::from_ms(10) + OF_ONE));
+        assert_eq!(work.tasks[0].start, Start::Forked);
         let mut rng: Rng = Seed(1).stream("test", 0).rng();
-        let mut next = |ms: u64| {
-            let now = Time::ZERO + Span::from_ms(ms);
-            task.behaviour.next(&mut StepContext { now, task: TaskId(0), rng: &mut rng })
-        };
-        assert_eq!(next(0), Step::SleepUntil(Time::ZERO + Span::from_ms(27)));
-        assert_eq!(next(27), Step::SleepUntil(Time::ZERO + Span::from_ms(70)));
-        assert_eq!(next(70), Step::Compute(Span::from_ms(50)));
+        let mut next = |now| step(&mut work, 0, now, &mut rng);
+        assert!(matches!(next(time(0)), Step::Compute(span) if (100_000..=400_000).contains(&span.0)));
+        assert_eq!(next(time(0)), Step::Wait(Channel(0)));
+        assert_eq!(next(time(0)), Step::SleepUntil(time(7) + OF_ONE));
+        assert_eq!(next(time(7) + OF_ONE), Step::SleepUntil(time(50) + OF_ONE));
+        assert_eq!(next(time(50) + OF_ONE), Step::Compute(Span::from_ms(50)));
+    }
+
+    #[test]
+    fn a_thread_of_the_player_makes_the_others_and_lets_them_go() {
+        let mut work = AsPlayed { source: &Load, cpus: 4 }.build(Seed(1), 0);
+        let told = (work.tasks[1].judged, work.tasks[1].task.class, work.tasks[1].task.rt_priority);
+        assert_eq!(told, (false, Class::Fifo, 1));
+        let mut rng: Rng = Seed(1).stream("test", 0).rng();
+        let steps: Vec<Step> = (0..5).map(|_| step(&mut work, 1, time(0), &mut rng)).collect();
+        let (made, ready) = (Step::Compute(MAKING), Step::Compute(READY));
+        assert_eq!(steps, [made, Step::Fork(BehaviourId(0)), ready, Step::Wake(Channel(0)), Step::Exit]);
+        let cpu = |seed| AsPlayed { source: &Load, cpus: 4 }.build(Seed(seed), 0).tasks[1].task.first_cpu;
+        assert!((1..20).any(|seed| cpu(seed) != cpu(0)), "its CPU is drawn");
+        assert!((0..20).all(|seed| cpu(seed).index() < Machine::flat(4, 250).unwrap().cpu_count()));
     }
 }

@@ -60,7 +60,7 @@ pub fn simulate(
     runs: u32,
 ) -> Result<BTreeMap<String, Vec<f64>>, Refusal> {
     let machine = suite.machine(guest)?;
-    let source = &AsPlayed(source);
+    let source = &AsPlayed { source, cpus: machine.cpu_count() };
     let contenders = || PolicySpec::parse(policy).map(|spec| vec![Contender::policy(spec)]);
     let plan = Plan { runs, may_end_waiting: true, ..Plan::on(source, &machine, contenders()?) };
     if guest.shape == Shape::Flat {
