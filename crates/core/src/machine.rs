@@ -135,10 +135,10 @@ impl Costs {
     }
 }
 
-/// Threads of the kernel, one on each CPU: it runs now and then, whatever the work.
+/// Threads of the kernel: one on each CPU, which runs from time to time beside any work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Workers {
-    /// Mean time from one run of a thread to its next; the times vary as if each were independent of the last.
+    /// Mean time for which a thread sleeps, before the tick at which it wakes. It is exponentially distributed.
     pub every: Span,
     /// CPU time of each run.
     pub run: Span,
@@ -157,7 +157,7 @@ pub struct Machine {
     pub costs: Costs,
     /// Speed of a thread of a core while one other thread of it is busy, 1024 if they do not slow each other.
     pub sibling_speed: u32,
-    /// Threads of its kernel. A recorded machine has none: they are among the recorded tasks.
+    /// Threads of its kernel, beside work that was not recorded: those of a recorded kernel are among the recorded tasks.
     pub workers: Option<Workers>,
     is_unequal: bool,
     cpus: Vec<Cpu>,
@@ -259,6 +259,13 @@ impl Machine {
     #[must_use]
     pub fn groups(&self, level: Level) -> &[Box<[CpuId]>] {
         &self.groups[level as usize]
+    }
+
+    /// Why idle CPUs cannot be balanced so late, if they cannot.
+    #[must_use]
+    pub fn idle_balance_is_late(&self) -> Option<String> {
+        let (delay, tick) = (self.costs.idle_balance, self.tick());
+        (delay >= tick).then(|| format!("idle_balance = {delay} is no shorter than a tick, {tick}"))
     }
 
     /// True if some CPU is faster than another.

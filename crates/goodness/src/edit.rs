@@ -289,6 +289,10 @@ pub(crate) fn machine(edits: &[Edit], machine: &Machine) -> Result<Machine, Refu
         let cpus = edited.cpu_ids().map(|cpu| *edited.cpu(cpu)).chain(further).take(count).collect();
         let mut made = Machine::new(&edited.name, cpus, hz).map_err(|why| wrong(&edit.text, &why))?;
         (made.costs, made.sibling_speed) = (edited.costs.clone(), edited.sibling_speed);
+        made.workers = edited.workers;
+        if let Some(why) = made.idle_balance_is_late() {
+            return Err(wrong(&edit.text, &why));
+        }
         if hz == edited.hz {
             made.first_tick = edited.first_tick;
         }
@@ -307,15 +311,34 @@ fn shared_cpus(edits: &[Edit], before: usize) -> usize {
 ///
 /// # Errors
 /// A task that is not there; the nearest name is named.
+#[cfg(any(test, feature = "live"))]
 pub(crate) fn work(
     edits: &[Edit],
     work: &mut Workload,
     source: &dyn WorkloadSource,
     (before, cpus): (usize, usize),
 ) -> Result<(), Refusal> {
+    grow(edits, work, (before, cpus));
+    apply(edits, work, source, before)
+}
+
+/// Moves `work` from a machine of `before` CPUs to one of `cpus`, and adds the tasks that `edits` add.
+pub(crate) fn grow(edits: &[Edit], work: &mut Workload, (before, cpus): (usize, usize)) {
     onto(work, before, cpus);
     let hogs = edits.iter().filter_map(|edit| if let What::Hogs(count) = edit.what { Some(count) } else { None });
     work.tasks.extend(hogs.flat_map(|count| 0..count).map(|_| hog()));
+}
+
+/// Changes `work`, which is that of `source` for a machine of `before` CPUs, as `edits` say.
+///
+/// # Errors
+/// A task that is not there; the nearest name is named.
+pub(crate) fn apply(
+    edits: &[Edit],
+    work: &mut Workload,
+    source: &dyn WorkloadSource,
+    before: usize,
+) -> Result<(), Refusal> {
     let shared = shared_cpus(edits, before);
     let mut own = shared;
     for edit in edits {
@@ -490,11 +513,16 @@ mod tests {
     }
 
     #[test]
-    fn further_cpus_are_cores_and_keep_the_costs() {
+    fn further_cpus_are_cores_and_keep_costs_and_threads_of_the_kernel() {
         let mut two = Machine::flat(2, 250).unwrap();
         two.costs.interrupt = Span(7);
+        two.workers = Some(Workers { every: Span::from_ms(900), run: Span(7) });
         let four = machine(&[edit("cpus=4"), edit("hz=1000")], &two).unwrap();
         assert_eq!((four.cpu_count(), four.hz, four.costs.interrupt), (4, 1000, Span(7)));
+        assert_eq!(four.workers, two.workers);
+        two.costs.idle_balance = Span::from_us(1_500);
+        let late = machine(&[edit("hz=1000")], &two).unwrap_err().to_string();
+        assert!(late.contains("idle_balance = 1.5ms is no shorter than a tick"), "{late}");
         assert_eq!(four.cpu(CpuId(3)).core, 3);
         assert_eq!(machine(&[edit("cpus=1")], &four).unwrap().cpu_count(), 1);
     }

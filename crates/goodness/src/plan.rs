@@ -5,7 +5,7 @@ use crate::block_fidelity;
 use crate::collected::Collected;
 use crate::contender::Contender;
 use crate::device_error::{FittedDisk, devices};
-use crate::edit;
+use crate::edit::{self, Edit};
 use crate::fidelity::{VERIFYING, fidelity, middle};
 use crate::memory;
 use crate::parallel::{self, Told, each_watched};
@@ -179,10 +179,31 @@ impl<'a> Plan<'a> {
     fn check_edits(&self) -> Result<(), Refusal> {
         for edits in self.contenders.iter().map(|it| &it.edits).filter(|edits| !edits.is_empty()) {
             let machine = edit::machine(edits, self.machine)?;
-            let mut work = self.work(self.source, 0);
-            edit::work(edits, &mut work, self.source, (self.machine.cpu_count(), machine.cpu_count()))?;
+            self.edited_work(self.source, 0, edits, &machine)?;
         }
         Ok(())
+    }
+
+    /// The work of one replication on `machine` with `edits`, and the threads of the machine's kernel beside it. Those
+    /// of a recorded kernel are among the recorded tasks.
+    ///
+    /// # Errors
+    /// An edit that cannot be.
+    fn edited_work(
+        &self,
+        source: &dyn WorkloadSource,
+        replication: u32,
+        edits: &[Edit],
+        machine: &Machine,
+    ) -> Result<Workload, Refusal> {
+        let mut work = self.work(source, replication);
+        let before = self.machine.cpu_count();
+        edit::grow(edits, &mut work, (before, machine.cpu_count()));
+        if source.cpus().is_none() {
+            workers::add(&mut work, machine, Replication::of(self.seed, replication).seed);
+        }
+        edit::apply(edits, &mut work, source, before)?;
+        Ok(work)
     }
 
     fn work(&self, source: &dyn WorkloadSource, replication: u32) -> Workload {
@@ -318,6 +339,7 @@ impl<'a> Plan<'a> {
         let remarks = work.remarks.take();
         let unheeded = unheeded(job.contender, &work);
         let (groups, end, cpus) = (work.groups.clone(), last(&work), machine.cpu_count());
+        let of_work = tasks.len() - work.workers;
         let (fitted, devices) = (FittedDisk::all(&work.storage), devices(&work.storage));
         let mut lull = self.lull(job, &work);
         let began = self.timing.then(Instant::now);
@@ -342,7 +364,7 @@ impl<'a> Plan<'a> {
             uncancelled(&run.outcome)?;
         }
         if !self.may_end_waiting {
-            standstill::refuse_deadlock(job.source, &tasks, &run.outcome, || self.again(job))?;
+            standstill::refuse_deadlock(job.source, &tasks[..of_work], &run.outcome, || self.again(job))?;
         }
         let end = run.outcome.end;
         Ok(RunResult {
@@ -387,13 +409,9 @@ impl<'a> Plan<'a> {
         let edits = &job.contender.edits;
         let machine = replication.machine(&edit::machine(edits, self.machine)?);
         // A replay that is only compared with the recording has the recorded work, and ticks at other times.
-        let mut work = self.work(job.source, if job.index.is_some() { job.replication } else { 0 });
-        edit::work(edits, &mut work, job.source, (self.machine.cpu_count(), machine.cpu_count()))?;
+        let number = if job.index.is_some() { job.replication } else { 0 };
+        let work = self.edited_work(job.source, number, edits, &machine)?;
         fits(&work, &machine, job.source)?;
-        // The threads of a recorded kernel are among the recorded tasks.
-        if job.source.cpus().is_none() {
-            workers::add(&mut work, &machine, replication.seed);
-        }
         let all = self.contenders.len().saturating_mul(self.runs as usize);
         memory::check_tasks(work.tasks.len(), parallel::at_once(all), job.free)?;
         let tasks = named(&work, job.source);
@@ -429,7 +447,7 @@ impl<'a> Plan<'a> {
         let (job, Ready { machine, work, tasks, seed }) = (self.first_job(), ready);
         let Contender { policy, elevator, .. } = job.contender;
         let (machine, elevator) = (&machine, elevator.as_ref());
-        let end = last(&work);
+        let (end, of_work) = (last(&work), tasks.len() - work.workers);
         let pulse = |at| told(at, end);
         let (recorder, fifths, pulse) = (None, None, Some(&pulse as Pulse));
         let trial = Trial { policy, elevator, machine, work, seed, recorder, fifths, pulse, beside };
@@ -440,7 +458,7 @@ impl<'a> Plan<'a> {
             return Err(violated.again(self.again(&job)));
         }
         if !self.may_end_waiting {
-            standstill::refuse_deadlock(job.source, &tasks, &run.outcome, || self.again(&job))?;
+            standstill::refuse_deadlock(job.source, &tasks[..of_work], &run.outcome, || self.again(&job))?;
         }
         Ok(run)
     }

@@ -24,7 +24,8 @@ pub(crate) fn fault(source: &dyn WorkloadSource, tasks: &[Named], fault: &Fault)
     Refusal::usage(format!("{whose} {} (at {})", fault.sentence, fault.at)).remedy(remedy)
 }
 
-/// Fails for a run that ended in a deadlock: all tasks wait, or one waits for a lock that is never released.
+/// Fails for a run that ended in a deadlock: all `tasks` of the work wait, or one waits for a lock that is never
+/// released.
 ///
 /// # Errors
 /// The time, the waiting tasks, what they wait for, and the remedy.

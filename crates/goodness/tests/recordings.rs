@@ -1,6 +1,7 @@
 //! Several recordings: of one load, or as arms.
 
 use goodness::recordings::{as_arms, of_one_load};
+use goodness_core::{Span, Workers};
 use goodness::{Circumstances, Contender, OpenOptions, Plan, PolicySpec, Refusal, Report, Runs, Work, unwatched};
 use goodness_report::model::{Details, Input, Verdict};
 use std::io::Read;
@@ -45,6 +46,30 @@ fn text_of(path: &str) -> Vec<u8> {
     let mut text = Vec::new();
     goodness_trace::Input::open(Path::new(path)).unwrap().read_to_end(&mut text).unwrap();
     text
+}
+
+/// A recording has the threads of its kernel among its tasks; other work has none unless its machine has some.
+#[test]
+fn threads_of_a_machines_kernel_run_beside_work_that_was_not_recorded() {
+    let workers = Workers { every: Span::from_ms(100), run: Span::from_us(30) };
+    let tasks = |name: &str, workers: Option<Workers>| -> Vec<(String, bool)> {
+        let mut work = open(name).unwrap();
+        work.machine.workers = workers;
+        let first = run(name, &work).unwrap().arms.remove(0).first;
+        let ran = |(task, measured): (&goodness::Named, &goodness_observe::TaskMeasured)| {
+            (task.name.clone(), measured.judged)
+        };
+        first.tasks.iter().zip(&first.measured.tasks).map(ran).collect()
+    };
+    let added = |name: &str| {
+        let without = tasks(name, None);
+        let mut with = tasks(name, Some(workers));
+        assert_eq!(with[..without.len()], without);
+        with.split_off(without.len())
+    };
+    let worker = |cpu: u32| (format!("kworker/{cpu}"), false);
+    assert_eq!(added("mixed:duration=500ms"), [worker(0)]);
+    assert_eq!(added(&repeat("mixed-2cpu.1")), []);
 }
 
 #[test]

@@ -110,7 +110,7 @@ pub struct Calendar(Wheel<Packed>);
 impl Calendar {
     /// Room for a timer of each of `tasks` tasks and the entries of `cpus` CPUs.
     pub fn new(tasks: usize, cpus: usize) -> Calendar {
-        Calendar(Wheel::with_capacity(tasks + 2 * cpus + 1))
+        Calendar(Wheel::with_capacity(tasks + 3 * cpus + 1))
     }
 
     #[inline(always)]

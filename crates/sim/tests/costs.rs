@@ -184,8 +184,8 @@ fn what_is_left_of_a_refill_delays_the_next_task() {
     assert_eq!(told, "a 0..0  b 0..1  a 1..4  b 4..5  a 5..9  b 9..20", "b still refills at 5, when a wakes up");
 }
 
-/// `a` computes on CPU 0 until `b`, which is more urgent and may run there alone, takes it from 9 to 59 ms. At the tick
-/// at 10 ms CPU 1 may pull `a`.
+/// `a` computes on CPU 0 until `b`, which is more urgent and may run there alone, takes it from 9 to 59 ms. At a tick CPU 1
+/// pulls `a`.
 fn pulled(costs: Costs) -> String {
     let a = task(&[Step::Compute(MS(10))]);
     let mut b = on(0, task(&[Step::Sleep(MS(9)), Step::Compute(MS(50))]));
@@ -196,6 +196,7 @@ fn pulled(costs: Costs) -> String {
 
 #[test]
 fn idle_cpus_are_balanced_after_the_tick_if_that_takes_time() {
-    assert_eq!(pulled(Costs::default()), "");
-    assert_eq!(pulled(Costs { idle_balance: US(60), ..Costs::default() }), "");
+    assert_eq!(pulled(Costs::default()), "a 0..9  b 0..0  b 9..59  a@1 20..21");
+    let later = pulled(Costs { idle_balance: US(60), ..Costs::default() });
+    assert_eq!(later, "a 0..9  b 0..0  b 9..59  a@1 20.06..21.06");
 }

@@ -323,10 +323,10 @@ fn a_wake_up_by_interrupt_delays_whom_it_disturbs() {
 #[test]
 fn a_run_ends_with_its_work_whatever_threads_of_the_kernel_do() {
     let ended = |workers: usize| {
-        let worker = on(1, cycle(&[Step::Compute(MS(1)), Step::Sleep(MS(5))]));
+        let worker = on(1, cycle(&[Step::Compute(MS(4)), Step::Sleep(MS(1))]));
         let worker = TaskSpec { start: Start::WokenAt(Time(1_000_000)), ..worker };
         let work = workload(vec![task(&[Step::Compute(MS(3))]), worker], &[], 0);
-        let work = Workload { workers, horizon: Some(Time(20_000_000)), ..work };
+        let work = Workload { workers, horizon: (workers == 0).then_some(Time(20_000_000)), ..work };
         let (_, outcome) = run::<Fifo>(&Machine::flat(2, 250).unwrap(), Default::default(), work);
         (outcome.reason, outcome.end)
     };

@@ -175,7 +175,7 @@ pub const KEYS: &[Key] = &[
         "worker_every",
         "time",
         "no such threads",
-        "mean time between the runs of a kernel thread on each CPU, for work that was not recorded",
+        "mean sleep of a kernel thread on each CPU, beside work that was not recorded",
         r#"worker_every = "900ms""#,
     ),
     key(
@@ -247,8 +247,8 @@ const CPUS_MAX: u64 = goodness_core::CPUS_MAX as u64;
 /// (docs/specs/groups-locks.md section 6; from 1.15 to 1.30 were measured).
 const SIBLING_SPEED: u32 = 640;
 
-/// CPU time of each run of a thread of the kernel. A choice: in traces of guests with four and eight CPUs it is 26 and
-/// 61 us from switch to switch (docs/fidelity/smp-rules.md).
+/// CPU time of each run of a thread of the kernel. A choice: in traces of guests with two, four and eight CPUs it is 8, 26
+/// and 61 us from switch to switch, most of which is the switch (docs/fidelity/smp-rules.md).
 const WORKER_RUN: Span = Span::from_us(30);
 
 /// The longest time between runs of a thread of the kernel. A choice: it runs once in a while, not never.
@@ -303,10 +303,14 @@ fn from_pairs(name: &str, pairs: &[(String, String)]) -> Result<Machine, String>
     if let Some(first) = draft.first_tick {
         machine.first_tick = first;
     }
-    machine.workers = workers(&draft).map_err(|why| format!("machine {name}: {why}"))?;
+    let in_all = |why| format!("machine {name}: {why}");
+    machine.workers = workers(&draft, machine.tick()).map_err(in_all)?;
     machine.costs = draft.costs;
     machine.sibling_speed = draft.sibling_speed;
-    Ok(machine)
+    match machine.idle_balance_is_late() {
+        Some(why) => Err(in_all(why)),
+        None => Ok(machine),
+    }
 }
 
 fn set(draft: &mut Draft, key: &str, value: &str) -> Result<(), String> {
@@ -315,8 +319,6 @@ fn set(draft: &mut Draft, key: &str, value: &str) -> Result<(), String> {
         _ => Err(format!("a whole number in 1 ..= {most} is needed")),
     };
     let count = || within(CPUS_MAX);
-    let time = || Span::parse(value);
-    let costs = &mut draft.costs;
     match key {
         "cpus" => draft.cpus = count()?,
         "hz" => draft.hz = within(HZ_MAX)?,
@@ -325,42 +327,50 @@ fn set(draft: &mut Draft, key: &str, value: &str) -> Result<(), String> {
         "capacity" => draft.capacities = Some(each_capacity(value)?),
         "cache" => draft.cache = Some(count()?),
         "node" => draft.node = Some(count()?),
-        "first_tick" => draft.first_tick = Some(time()?),
-        "switch" => costs.switch = time()?,
-        "address_space" => costs.address_space = time()?,
-        "wakeup" => costs.wakeup = time()?,
-        "tick" => costs.tick = time()?,
-        "preempt" => costs.preempt = time()?,
-        "sleep" => costs.sleep = time()?,
-        "timer" => costs.timer = time()?,
-        "interrupt" => costs.interrupt = time()?,
-        "idle_exit" => costs.idle_exit = time()?,
-        "idle_balance" => costs.idle_balance = time()?,
+        "first_tick" => draft.first_tick = Some(Span::parse(value)?),
         "worker_every" => draft.worker_every = Some(worker_time(value)?),
         "worker_run" => draft.worker_run = Some(worker_time(value)?),
-        "cache_refill" => costs.cache_refill = time()?,
-        "lock_handover" => costs.lock_handover = time()?,
-        "migration_smt" => costs.migration[Level::Smt as usize] = time()?,
-        "migration_cache" => costs.migration[Level::Cache as usize] = time()?,
-        "migration_node" => costs.migration[Level::Node as usize] = time()?,
-        "migration_machine" => costs.migration[Level::Machine as usize] = time()?,
-        "search" => costs.effort[Effort::Search as usize] = time()?,
-        "recalculate" => costs.effort[Effort::Recalculate as usize] = time()?,
-        "insert" => costs.effort[Effort::Insert as usize] = time()?,
-        "io_submit" => costs.io.submit = time()?,
-        "io_page" => costs.io.page = time()?,
-        "io_complete" => costs.io.complete = time()?,
-        "io_request" => costs.io.request = time()?,
-        "io_timer" => costs.io.timer = time()?,
-        "io_search" => costs.io.effort[Effort::Search as usize] = time()?,
-        "io_recalculate" => costs.io.effort[Effort::Recalculate as usize] = time()?,
-        "io_insert" => costs.io.effort[Effort::Insert as usize] = time()?,
-        "balance" => costs.effort[Effort::Balance as usize] = time()?,
-        _ => {
-            return Err(format!("there is no such key; {}", suggest(key, KEYS.iter().map(|key| key.name))));
-        }
+        _ => match cost(&mut draft.costs, key) {
+            Some(cost) => *cost = Span::parse(value)?,
+            None => return Err(format!("there is no such key; {}", suggest(key, KEYS.iter().map(|key| key.name)))),
+        },
     }
     Ok(())
+}
+
+/// The cost that `key` sets.
+fn cost<'a>(costs: &'a mut Costs, key: &str) -> Option<&'a mut Span> {
+    Some(match key {
+        "switch" => &mut costs.switch,
+        "address_space" => &mut costs.address_space,
+        "wakeup" => &mut costs.wakeup,
+        "tick" => &mut costs.tick,
+        "preempt" => &mut costs.preempt,
+        "sleep" => &mut costs.sleep,
+        "timer" => &mut costs.timer,
+        "interrupt" => &mut costs.interrupt,
+        "idle_exit" => &mut costs.idle_exit,
+        "idle_balance" => &mut costs.idle_balance,
+        "cache_refill" => &mut costs.cache_refill,
+        "lock_handover" => &mut costs.lock_handover,
+        "migration_smt" => &mut costs.migration[Level::Smt as usize],
+        "migration_cache" => &mut costs.migration[Level::Cache as usize],
+        "migration_node" => &mut costs.migration[Level::Node as usize],
+        "migration_machine" => &mut costs.migration[Level::Machine as usize],
+        "search" => &mut costs.effort[Effort::Search as usize],
+        "recalculate" => &mut costs.effort[Effort::Recalculate as usize],
+        "insert" => &mut costs.effort[Effort::Insert as usize],
+        "balance" => &mut costs.effort[Effort::Balance as usize],
+        "io_submit" => &mut costs.io.submit,
+        "io_page" => &mut costs.io.page,
+        "io_complete" => &mut costs.io.complete,
+        "io_request" => &mut costs.io.request,
+        "io_timer" => &mut costs.io.timer,
+        "io_search" => &mut costs.io.effort[Effort::Search as usize],
+        "io_recalculate" => &mut costs.io.effort[Effort::Recalculate as usize],
+        "io_insert" => &mut costs.io.effort[Effort::Insert as usize],
+        _ => return None,
+    })
 }
 
 /// Capacities as typed: `4x446+4x1024`, or as a list in brackets.
@@ -398,7 +408,7 @@ fn capacities(draft: &Draft) -> Result<Vec<u32>, String> {
 }
 
 /// Threads of the kernel, if there are any.
-fn workers(draft: &Draft) -> Result<Option<Workers>, String> {
+fn workers(draft: &Draft, tick: Span) -> Result<Option<Workers>, String> {
     let Some(every) = draft.worker_every else {
         return match draft.worker_run {
             Some(_) => Err("worker_run alone means nothing; give worker_every as well".into()),
@@ -406,6 +416,9 @@ fn workers(draft: &Draft) -> Result<Option<Workers>, String> {
         };
     };
     let run = draft.worker_run.unwrap_or(WORKER_RUN);
+    if every < tick {
+        return Err(format!("worker_every = {every} is shorter than a tick, {tick}: such a thread wakes after ticks"));
+    }
     if run >= every {
         return Err(format!("worker_run = {run} is not shorter than worker_every = {every}"));
     }
@@ -488,7 +501,9 @@ mod tests {
             ("worker_run=30us", "give worker_every as well"),
             ("worker_every=0", "worker_every = 0: a time above 0, up to 3600s, is needed"),
             ("worker_every=9000h", "up to 3600s"),
-            ("worker_every=20us", "worker_run = 30us is not shorter than worker_every = 20us"),
+            ("worker_every=3ms", "worker_every = 3ms is shorter than a tick, 4ms"),
+            ("worker_every=9ms,worker_run=9ms", "worker_run = 9ms is not shorter than worker_every = 9ms"),
+            ("idle_balance=4ms", "idle_balance = 4ms is no shorter than a tick, 4ms"),
             ("missing.toml", "cannot be read"),
         ] {
             let sentence = parse_machine(text).unwrap_err();

@@ -6,7 +6,7 @@ use goodness_core::{
 use std::sync::Arc;
 
 /// Adds the threads of `machine`'s kernel to `work`: `kworker/0` on CPU 0 and so on, each with a nice of 0 and not
-/// judged. Each wakes at a tick, and the times between follow an exponential distribution, drawn from `seed`.
+/// judged. Each wakes after a tick, and its sleeps before that tick are exponentially distributed, drawn from `seed`.
 pub fn add(work: &mut Workload, machine: &Machine, seed: Seed) {
     let Some(workers) = machine.workers else { return };
     let machine = Arc::new(machine.clone());
@@ -18,7 +18,7 @@ pub fn add(work: &mut Workload, machine: &Machine, seed: Seed) {
     work.workers += machine.cpu_count();
 }
 
-/// From a tick until the timers that it ends: the least that there is.
+/// A thread wakes so long after a tick, which is served first.
 const AFTER_TICK: Span = Span(1);
 
 /// Time at which a thread wakes that would wake `after` ns from `now`: after a tick.
@@ -84,7 +84,7 @@ mod tests {
         let all = pauses(&mut *work.tasks[0].behaviour, 4_000);
         assert!(all[1..].iter().all(|it| it.0 % 4_000_000 == 0), "from tick to tick");
         let mean = all.iter().map(|it| it.0 as f64 / 1e9).sum::<f64>() / all.len() as f64;
-        assert!((0.86..0.94).contains(&mean), "900 ms, and half a tick: {mean}");
+        assert!((0.86..0.94).contains(&mean), "900 ms, half a tick and the run: {mean}");
     }
 
     #[test]

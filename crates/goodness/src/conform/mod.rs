@@ -105,7 +105,7 @@ impl Scenario<'_> {
         }
         if let Some(text) = &self.costs_of {
             let given = machine(text)?;
-            (found.name, found.costs) = (given.name, given.costs);
+            (found.name, found.costs, found.workers) = (given.name, given.costs, given.workers);
         }
         Ok(found)
     }

@@ -410,7 +410,7 @@ impl WorkloadSource for BlockReplay {
     }
 
     fn id_of(&self, task: TaskId) -> u64 {
-        self.programmes.get(task.index()).map_or(0, |programme| programme.pid.into())
+        self.programmes.get(task.index()).map_or(u64::from(task.0) + 1, |programme| programme.pid.into())
     }
 
     fn asks_for_elevator(&self) -> bool {

@@ -395,9 +395,9 @@ impl Host<'_> {
         if self.is_at_fault() {
             return;
         }
-        let delay = self.machine.costs.idle_balance;
-        if delay > Span::ZERO {
-            self.agenda.calendar.push(now + delay, class::RESCHEDULE, Entry::Others(cpu));
+        if self.balances_later {
+            let at = now + self.machine.costs.idle_balance;
+            self.agenda.calendar.push(at, class::RESCHEDULE, Entry::Others(cpu));
         }
         let cost = self.effort_cost(cpu) + self.machine.costs.tick;
         if cost > Span::ZERO {
@@ -415,7 +415,7 @@ impl Host<'_> {
         }
     }
 
-    /// An idle CPU balances for all that idle, some time after the tick of `cpu`. Nobody lacks the time that it takes.
+    /// An idle CPU balances for all that idle, some time after the tick of `cpu`. No task is charged for it.
     pub fn balance_others(&mut self, cpu: CpuId) {
         self.balance(cpu, Idle::Others);
         self.referee.take_effort();

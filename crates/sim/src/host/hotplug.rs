@@ -66,8 +66,8 @@ impl Host<'_> {
     }
 
     /// Confines each task to the CPUs that are online. One that runs or waits for a CPU and has none left may use all
-    /// of them for good, as in Linux. One that sleeps may use all of them until its own are back; Linux sets it free,
-    /// too, if it wakes before.
+    /// of them for good, as in Linux. One that sleeps, or is a thread of the kernel, may use all of them until its own
+    /// are back; Linux sets sleepers free, too, if they wake before.
     fn confine_all(&mut self) {
         let online = CpuSet::among(self.machine.cpu_count(), |cpu| !self.is_offline(cpu));
         self.referee.set_online(online);
@@ -81,7 +81,9 @@ impl Host<'_> {
 
     fn confine(&mut self, task: TaskId) {
         let (cpu, state) = (self.cpu_of(task), self.referee.tasks().state(task));
-        let is_stranded = matches!(state, State::Queued | State::Running) && self.referee.is_stranded(task);
+        let is_of_work = task.index() < self.referee.tasks().len() - self.agenda.workers;
+        let is_wanted = matches!(state, State::Queued | State::Running);
+        let is_stranded = is_wanted && is_of_work && self.referee.is_stranded(task);
         if is_stranded {
             self.set_free.push((task, self.now()));
         }

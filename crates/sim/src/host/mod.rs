@@ -100,6 +100,8 @@ pub struct Host<'a> {
     /// Figures of the limits of groups during the warm-up.
     warm: Vec<(GroupId, CpuStat)>,
     has_policy_timer: bool,
+    /// Idle CPUs are balanced some time after ticks.
+    balances_later: bool,
     /// The policy's model of preemption.
     preemption: Preemption,
     /// Longest time for which a critical section keeps its CPU.
@@ -137,6 +139,7 @@ impl<'a> Host<'a> {
         };
         let mut host = Host {
             has_policy_timer: policy.about.needs.timer,
+            balances_later: policy.about.needs.balance && machine.costs.idle_balance > Span::ZERO,
             preemption: policy.policy.preemption(),
             slice_extension: policy.policy.slice_extension(),
             machine,
@@ -222,7 +225,7 @@ impl<'a> Host<'a> {
         match self.agenda.calendar.pop_until(ends) {
             Some((at, entry)) => self.serve(at, entry),
             None => {
-                if !self.begins(ends) {
+                if self.agenda.live == 0 || !self.begins(ends) {
                     return Some(self.finish(ends));
                 }
                 self.burst_ended(cpu);

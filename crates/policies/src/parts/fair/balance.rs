@@ -65,11 +65,13 @@ impl Attempt {
 /// A round of passes at one tick: for the CPU itself, then for idle ones.
 #[derive(Debug, Default)]
 struct Round {
-    at: Time,
-    /// The tick: earlier than `at` for idle CPUs, if they are balanced later.
+    /// Time, CPU that ticked, and occasion.
+    of: Option<(Time, CpuId, Idle)>,
+    /// The tick: earlier than that time for idle CPUs, if they are balanced later.
     tick: Time,
-    by: Option<CpuId>,
-    /// CPUs to balance, and the number of those that are done. Those after `by` idle.
+    /// CPU that balances for itself.
+    own: Option<CpuId>,
+    /// CPUs to balance, and the number of those that are done. Those after `own` idle.
     cpus: Vec<CpuId>,
     done: usize,
     /// Levels of the present CPU that are done, and true if those above are left to another CPU.
@@ -204,12 +206,12 @@ impl Balancer {
 impl Balancer {
     /// All passes for `cpu` are made, or it needs none now. The next is due at the first of the levels looked at.
     fn end_cpu(&mut self, machine: &Machine, cpu: CpuId, is_often: bool) {
-        let Round { by, levels, next_idle, .. } = self.round;
+        let Round { own, levels, next_idle, .. } = self.round;
         let walked = Domain::around(machine, cpu).take(levels);
         let dues = walked.map(|it| self.attempts[cpu.index()][it.level as usize].due(machine, is_often));
         let next = dues.min().unwrap_or(self.next[cpu.index()]);
         self.next[cpu.index()] = next;
-        if by != Some(cpu) && is_often {
+        if own != Some(cpu) && is_often {
             self.round.next_idle = Some(next_idle.map_or(next, |soonest| soonest.min(next)));
         }
         self.round.done += 1;
@@ -289,7 +291,7 @@ impl<O: Order> Stack<O> {
 
     /// The next move of the round that `by` makes at its tick, or has made for idle CPUs after it.
     fn go_round(&mut self, cx: &Context, by: CpuId, idle: Idle) -> Option<Pull> {
-        if (self.balancer.round.at, self.balancer.round.by) != (cx.now, Some(by)) {
+        if self.balancer.round.of != Some((cx.now, by, idle)) {
             self.begin_round(cx, by, idle);
         }
         loop {
@@ -319,8 +321,10 @@ impl<O: Order> Stack<O> {
         let delay = cx.machine.costs.idle_balance;
         let tick = if idle == Idle::Others { Time(cx.now.0 - delay.0) } else { cx.now };
         let round = &mut self.balancer.round;
-        *round = Round { at: cx.now, tick, by: Some(by), cpus: std::mem::take(&mut round.cpus), ..Round::default() };
-        round.cpus.clear();
+        let mut cpus = std::mem::take(&mut round.cpus);
+        cpus.clear();
+        let own = Some(by).filter(|_| idle == Idle::Busy);
+        *round = Round { of: Some((cx.now, by, idle)), tick, own, cpus, ..Round::default() };
         self.balancer.dropped.clear();
         if idle == Idle::Busy {
             self.add_own(cx, by);
@@ -384,8 +388,8 @@ impl<O: Order> Stack<O> {
     fn next_level(&mut self, cx: &Context, cpu: CpuId) {
         let machine = &cx.machine;
         let is_idle = self.is_idle(cpu);
-        let Round { by, levels, is_cut, tick, .. } = self.balancer.round;
-        let is_helped = by != Some(cpu);
+        let Round { own, levels, is_cut, tick, .. } = self.balancer.round;
+        let is_helped = own != Some(cpu);
         // A CPU with SCHED_IDLE tasks alone balances as often as an idle one.
         let is_often = is_idle || self.has_only_background(cpu);
         let is_refused = levels == 0 && is_helped && (!is_idle || tick < self.balancer.next[cpu.index()]);

@@ -4,7 +4,8 @@
 //! Source: specs/smp.md section 2. A CPU's averages contain what sleeping tasks left there, until it has decayed or the
 //! task wakes elsewhere. A task that sleeps but is still queued has load. On a slow CPU the clock is slower, too.
 //! Departures: averages are brought up to date whenever they are read, also those of idle CPUs, but for the load of a
-//! task that wakes, as it chooses a CPU; a task that wakes elsewhere takes its part from its old CPU at once.
+//! task that wakes, as it chooses a CPU; a task that wakes elsewhere takes its part from its old CPU at once. A task
+//! that first wakes while its group is throttled has the load of a new one.
 
 mod clock;
 mod parts;
@@ -188,7 +189,9 @@ impl Loads {
         }
         if is_new {
             let util = initial_utilisation(weight, there.series, there.clock.speed());
-            own.series = if wakes { Series::default() } else { own.series };
+            if wakes {
+                own.series = Series::default();
+            }
             own.series.set(weight, [weight, util, util]);
             own.series.advance(shown, Presence::default(), weight);
         }

@@ -284,6 +284,10 @@ fn idle_cpus_are_balanced_later_where_a_machine_has_that_delay() {
     assert_eq!(round(0, Idle::Busy), (vec![0], Time(1_001_000_000)));
     assert_eq!(round(3, Idle::Others), (vec![], Time(1_001_000_000)));
     assert_eq!(round(0, Idle::Others), (vec![2, 3, 1], Time(1_004_000_000)));
+    driver.pass_for(Span(1));
+    driver.call(|stack, cx| assert_eq!(stack.propose(cx, CpuId(0), Idle::Others), None));
+    let (order, _) = driver.call(|stack, _| stack.balancer.last_round());
+    assert_eq!(order, [], "they are balanced once");
 }
 
 /// specs/smp.md sections 3.1 and 3.2: CPU 1 is not the one that balances its core; its pass is done all the same.
