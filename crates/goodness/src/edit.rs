@@ -302,7 +302,7 @@ pub(crate) fn machine(edits: &[Edit], machine: &Machine) -> Result<Machine, Refu
 }
 
 /// Number of CPUs without those that tasks have of their own; `before` without edits.
-fn shared_cpus(edits: &[Edit], before: usize) -> usize {
+pub(crate) fn shared_cpus(edits: &[Edit], before: usize) -> usize {
     edits.iter().find_map(|edit| edit.cpus()).map_or(before, |cpus| cpus as usize)
 }
 
@@ -431,6 +431,7 @@ pub(crate) fn matches(pattern: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use goodness_core::Workers;
 
     fn edit(text: &str) -> Edit {
         Edit::parse(text).unwrap_or_else(|why| panic!("{why}")).expect("an edit")

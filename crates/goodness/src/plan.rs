@@ -200,7 +200,8 @@ impl<'a> Plan<'a> {
         let before = self.machine.cpu_count();
         edit::grow(edits, &mut work, (before, machine.cpu_count()));
         if source.cpus().is_none() {
-            workers::add(&mut work, machine, Replication::of(self.seed, replication).seed);
+            let cpus = edit::shared_cpus(edits, before);
+            workers::add(&mut work, machine, cpus, Replication::of(self.seed, replication).seed);
         }
         edit::apply(edits, &mut work, source, before)?;
         Ok(work)

@@ -1,8 +1,8 @@
 //! Several recordings: of one load, or as arms.
 
 use goodness::recordings::{as_arms, of_one_load};
-use goodness_core::{Span, Workers};
 use goodness::{Circumstances, Contender, OpenOptions, Plan, PolicySpec, Refusal, Report, Runs, Work, unwatched};
+use goodness_core::{Span, Workers};
 use goodness_report::model::{Details, Input, Verdict};
 use std::io::Read;
 use std::path::Path;

@@ -5,17 +5,17 @@ use goodness_core::{
 };
 use std::sync::Arc;
 
-/// Adds the threads of `machine`'s kernel to `work`: `kworker/0` on CPU 0 and so on, each with a nice of 0 and not
+/// Adds the threads of `machine`'s kernel to `work`: `kworker/0` on CPU 0 and so on, on the first `cpus` CPUs, each not
 /// judged. Each wakes after a tick, and its sleeps before that tick are exponentially distributed, drawn from `seed`.
-pub fn add(work: &mut Workload, machine: &Machine, seed: Seed) {
+pub fn add(work: &mut Workload, machine: &Machine, cpus: usize, seed: Seed) {
     let Some(workers) = machine.workers else { return };
     let machine = Arc::new(machine.clone());
-    for cpu in machine.cpu_ids() {
+    for cpu in machine.cpu_ids().take(cpus) {
         let mut rng = seed.stream("worker", u64::from(cpu.0)).rng();
         let first = wake_up(&machine, Time::ZERO, rng.exponential(workers.every.0));
         work.tasks.push(worker(machine.clone(), workers, cpu, first));
     }
-    work.workers += machine.cpu_count();
+    work.workers += cpus;
 }
 
 /// A thread wakes so long after a tick, which is served first.
@@ -50,7 +50,7 @@ mod tests {
         let mut machine = Machine::flat(3, 250).unwrap();
         machine.workers = Some(Workers { every, run: Span::from_us(50) });
         let mut work = Workload::default();
-        add(&mut work, &machine, Seed(seed));
+        add(&mut work, &machine, 3, Seed(seed));
         work
     }
 
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn a_machine_without_such_threads_adds_none() {
         let mut work = Workload::default();
-        add(&mut work, &Machine::flat(3, 250).unwrap(), Seed(1));
+        add(&mut work, &Machine::flat(3, 250).unwrap(), 3, Seed(1));
         assert_eq!((work.tasks.len(), work.workers), (0, 0));
     }
 }

@@ -95,6 +95,9 @@ fn a_deadlock_is_told_with_who_waits_for_what() {
     let asleep = "[[task]]\ncount = 9\nname = \"a\"\nprogram = [ { wait = \"never\" } ]\n";
     let file = experiment(here.path(), "asleep.toml", asleep);
     refused(here.path(), &["run", file], &["deadlock at 0", "task \"a-0\"", "wake = \"never\"", "and 5 more"]);
+    // Threads of the kernel go on, and save nobody.
+    let quiet = ["run", file, "--machine", "cpus=2,worker_every=100ms"];
+    refused(here.path(), &quiet, &["deadlock at 0", "and 5 more"]);
 }
 
 #[test]
