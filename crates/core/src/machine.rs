@@ -157,7 +157,7 @@ pub struct Machine {
     pub costs: Costs,
     /// Speed of a thread of a core while one other thread of it is busy, 1024 if they do not slow each other.
     pub sibling_speed: u32,
-    /// Threads of its kernel, beside work that was not recorded: those of a recorded kernel are among the recorded tasks.
+    /// Threads of its kernel, beside work that was not recorded; those of a recorded kernel are recorded tasks.
     pub workers: Option<Workers>,
     is_unequal: bool,
     cpus: Vec<Cpu>,

@@ -106,8 +106,8 @@ pub trait CpuPolicy {
     fn charge(&mut self, cx: &Context, cpu: CpuId, task: TaskId, ran: Span, why: Stop) -> Resched;
 
     /// Proposes a migration. Called when `cpu` found nothing to run (repeatedly, until it has a task or the result is
-    /// `None`) and on its ticks, or [`Idle::Others`] after them. The host migrates: the policy gets `dequeue(Migrate)` and `enqueue(Migrated)`. A
-    /// running task may be proposed; it is charged as `Preempted` and then enqueued.
+    /// `None`), on its ticks, and on [`Idle::Others`] after them. The host migrates: the policy gets `dequeue(Migrate)`
+    /// and `enqueue(Migrated)`. A running task may be proposed; it is charged as `Preempted` and then enqueued.
     fn balance(&mut self, cx: &Context, cpu: CpuId, idle: Idle) -> Option<Pull> {
         let _ = (cx, cpu, idle);
         None

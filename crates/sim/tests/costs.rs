@@ -184,8 +184,8 @@ fn what_is_left_of_a_refill_delays_the_next_task() {
     assert_eq!(told, "a 0..0  b 0..1  a 1..4  b 4..5  a 5..9  b 9..20", "b still refills at 5, when a wakes up");
 }
 
-/// `a` computes on CPU 0 until `b`, which is more urgent and may run there alone, takes it from 9 to 59 ms. At a tick CPU 1
-/// pulls `a`.
+/// `a` computes on CPU 0 until `b`, which is more urgent and may run there alone, takes it from 9 to 59 ms. At a tick
+/// CPU 1 pulls `a`.
 fn pulled(costs: Costs) -> String {
     let a = task(&[Step::Compute(MS(10))]);
     let mut b = on(0, task(&[Step::Sleep(MS(9)), Step::Compute(MS(50))]));

@@ -247,8 +247,8 @@ const CPUS_MAX: u64 = goodness_core::CPUS_MAX as u64;
 /// (docs/specs/groups-locks.md section 6; from 1.15 to 1.30 were measured).
 const SIBLING_SPEED: u32 = 640;
 
-/// CPU time of each run of a thread of the kernel. A choice: in traces of guests with two, four and eight CPUs it is 8, 26
-/// and 61 us from switch to switch, most of which is the switch (docs/fidelity/smp-rules.md).
+/// CPU time of each run of a thread of the kernel. A choice: in traces of guests with two, four and eight CPUs it is 8,
+/// 26 and 61 us from switch to switch, most of which is the switch (docs/fidelity/smp-rules.md).
 const WORKER_RUN: Span = Span::from_us(30);
 
 /// The longest time between runs of a thread of the kernel. A choice: it runs once in a while, not never.

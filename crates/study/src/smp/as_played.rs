@@ -18,8 +18,8 @@ const SETTING_UP: (u64, u64) = (100_000, 400_000);
 /// CPU time of the player after the last thread was made, in which threads set themselves up.
 const READY: Span = Span::from_us(400);
 
-/// Work that begins after the run-up on a machine of so many CPUs. Its threads are made by a thread of the player, which
-/// is more urgent than all of them and not judged, on a CPU drawn from the seed.
+/// Work that begins after the run-up. Its threads are made by a thread of the player, which is more urgent than all of
+/// them and not judged, on a CPU drawn from the seed.
 pub struct AsPlayed<'a> {
     /// The work.
     pub source: &'a dyn WorkloadSource,
