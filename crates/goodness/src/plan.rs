@@ -309,7 +309,7 @@ impl<'a> Plan<'a> {
             may_stop: false,
             free: None,
         };
-        let Ready { machine, work, tasks, seed } = self.ready(&job)?;
+        let Ready { machine, work, tasks, seed, .. } = self.ready(&job)?;
         let disks =
             simulation::disks(&work, contender.elevator.as_ref(), (&machine, seed), beside.around_elevator.as_deref());
         let policy = simulation::surrounded(contender.policy.make(&machine, seed), beside.around);
@@ -336,11 +336,10 @@ impl<'a> Plan<'a> {
 
     /// Runs one simulation; `pulse` is told how far it is and when it ends.
     fn one(&self, job: &Job, pulse: Told) -> Result<RunResult, Refusal> {
-        let Ready { machine, mut work, tasks, seed } = self.ready(job)?;
+        let Ready { machine, mut work, tasks, of_work, seed } = self.ready(job)?;
         let remarks = work.remarks.take();
         let unheeded = unheeded(job.contender, &work);
         let (groups, end, cpus) = (work.groups.clone(), last(&work), machine.cpu_count());
-        let of_work = tasks.len() - work.workers;
         let (fitted, devices) = (FittedDisk::all(&work.storage), devices(&work.storage));
         let mut lull = self.lull(job, &work);
         let began = self.timing.then(Instant::now);
@@ -416,7 +415,8 @@ impl<'a> Plan<'a> {
         let all = self.contenders.len().saturating_mul(self.runs as usize);
         memory::check_tasks(work.tasks.len(), parallel::at_once(all), job.free)?;
         let tasks = named(&work, job.source);
-        Ok(Ready { machine, work, tasks, seed: replication.seed })
+        let of_work = tasks.len() - work.workers;
+        Ok(Ready { machine, work, tasks, of_work, seed: replication.seed })
     }
 
     /// The first simulation: the first replication of the first contender.
@@ -445,10 +445,10 @@ impl<'a> Plan<'a> {
     /// # Errors
     /// As [`Plan::run`].
     pub(crate) fn run_first(&self, ready: Ready, beside: Beside, told: Told) -> Result<simulation::Run, Refusal> {
-        let (job, Ready { machine, work, tasks, seed }) = (self.first_job(), ready);
+        let (job, Ready { machine, work, tasks, of_work, seed }) = (self.first_job(), ready);
         let Contender { policy, elevator, .. } = job.contender;
         let (machine, elevator) = (&machine, elevator.as_ref());
-        let (end, of_work) = (last(&work), tasks.len() - work.workers);
+        let end = last(&work);
         let pulse = |at| told(at, end);
         let (recorder, fifths, pulse) = (None, None, Some(&pulse as Pulse));
         let trial = Trial { policy, elevator, machine, work, seed, recorder, fifths, pulse, beside };
@@ -494,6 +494,8 @@ pub(crate) struct Ready {
     pub machine: Machine,
     pub work: Workload,
     pub tasks: Vec<Named>,
+    /// Tasks that are no threads of the kernel, which come last.
+    pub of_work: usize,
     pub seed: Seed,
 }
 

@@ -67,6 +67,19 @@ struct Agenda {
 }
 
 impl Agenda {
+    /// That of `workload` before its tasks are entered.
+    fn of(workload: &Workload, cpus: usize) -> Agenda {
+        let entries = workload.tasks.len() + workload.outside.len() + workload.faults.len();
+        Agenda {
+            calendar: Calendar::new(entries, cpus),
+            bursts: Bursts::new(cpus),
+            horizon: workload.horizon.unwrap_or(Time::NEVER),
+            live: 0,
+            workers: workload.workers,
+            policy_timer: Time::NEVER,
+        }
+    }
+
     /// Sets when the burst or slice on `cpu` ends, unless the run is over by then.
     #[inline(always)]
     fn set_burst(&mut self, cpu: CpuId, at: Time) {
@@ -129,14 +142,6 @@ impl<'a> Host<'a> {
             let mut rng = options.seed.stream("files", 0).rng();
             Box::new(StorageRun::new(&workload, disks, !machine.costs.io.are_free(), &mut rng))
         });
-        let agenda = Agenda {
-            calendar: Calendar::new(tasks + outsiders + workload.faults.len(), machine.cpu_count()),
-            bursts: Bursts::new(machine.cpu_count()),
-            horizon: workload.horizon.unwrap_or(Time::NEVER),
-            live: 0,
-            workers: workload.workers,
-            policy_timer: Time::NEVER,
-        };
         let mut host = Host {
             has_policy_timer: policy.about.needs.timer,
             balances_later: policy.about.needs.balance && machine.costs.idle_balance > Span::ZERO,
@@ -145,7 +150,7 @@ impl<'a> Host<'a> {
             machine,
             referee: Referee::new(machine.clone(), policy, tasks),
             outbox: Outbox::new(observer),
-            agenda,
+            agenda: Agenda::of(&workload, machine.cpu_count()),
             runs: Vec::with_capacity(tasks),
             deferred: Vec::with_capacity(tasks),
             cpus: machine.cpu_ids().map(|cpu| CpuRun::idle(machine.cpu(cpu).capacity)).collect(),
