@@ -261,7 +261,7 @@ impl Machine {
         &self.groups[level as usize]
     }
 
-    /// Why idle CPUs cannot be balanced so late, if they cannot.
+    /// The reason for which idle CPUs cannot be balanced so late; `None` if they can.
     #[must_use]
     pub fn idle_balance_is_late(&self) -> Option<String> {
         let (delay, tick) = (self.costs.idle_balance, self.tick());

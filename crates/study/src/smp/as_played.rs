@@ -9,7 +9,7 @@ use goodness_core::{
 /// From the first thread's making to the start of the work, without the time for each thread: the player's 20 ms and
 /// its own 1 ms.
 const RUN_UP: Span = Span::from_ms(21);
-/// What each thread adds: the player's 0.2 ms, and the time in which it makes the thread.
+/// Time that each thread adds: the player's 0.2 ms, and the making of the thread.
 const RUN_UP_EACH: Span = Span::from_us(360);
 /// Time from the making of one thread to the next. In a traced play of seven threads it is 100 to 220 us.
 const MAKING: Span = Span::from_us(160);
