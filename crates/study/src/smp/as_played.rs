@@ -24,7 +24,7 @@ pub struct AsPlayed<'a> {
     /// The work.
     pub source: &'a dyn WorkloadSource,
     /// CPUs of the machine.
-    pub cpus: usize,
+    pub cpus: u32,
 }
 
 /// The run-up of so many threads.
@@ -93,7 +93,7 @@ impl WorkloadSource for AsPlayed<'_> {
                 task.behaviour = late(behaviour, before, run_up);
             }
         }
-        let cpu = rng.below(self.cpus as u64) as u32;
+        let cpu = rng.below(self.cpus.into()) as u32;
         let most = work.tasks.iter().map(|it| it.task.rt_priority).max().unwrap_or_default();
         assert!(most < 99, "nothing can be more urgent");
         work.tasks.push(player(threads, others, CpuId(cpu), most + 1));

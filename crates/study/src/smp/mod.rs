@@ -4,7 +4,7 @@
 //! `fidelity/eight` on eight of them, `fidelity/topologies` on other machines. [`simulate`] runs a load, [`figures`]
 //! measures runs and traces of plays alike, [`score`] compares them and says how large the model's error is.
 
-mod as_played;
+pub mod as_played;
 pub mod figures;
 pub mod guest;
 pub mod placement;
@@ -48,7 +48,7 @@ pub fn by_figure(runs: &[Figures]) -> BTreeMap<String, Vec<f64>> {
     first.keys().filter_map(|name| Some((name.clone(), all(name)?))).collect()
 }
 
-/// Simulates `source` on the machine of `guest` under `policy`, with the run-up of a play, so many times.
+/// Simulates `source` on the machine of `guest` under `policy` so many times. Plays begin as [`AsPlayed`].
 ///
 /// # Errors
 /// A policy that does not exist, a fault of the run.
@@ -60,7 +60,6 @@ pub fn simulate(
     runs: u32,
 ) -> Result<BTreeMap<String, Vec<f64>>, Refusal> {
     let machine = suite.machine(guest)?;
-    let source = &AsPlayed { source, cpus: machine.cpu_count() };
     let contenders = || PolicySpec::parse(policy).map(|spec| vec![Contender::policy(spec)]);
     let plan = Plan { runs, may_end_waiting: true, ..Plan::on(source, &machine, contenders()?) };
     if guest.shape == Shape::Flat {
@@ -96,7 +95,8 @@ fn is_spread(shared_cores: &f64) -> bool {
 /// As [`Suite::open`] and [`simulate`].
 pub fn starts(suite: &Suite, cell: &Cell, policy: &str, runs: u32) -> Result<[(usize, usize); 2], Refusal> {
     let work = suite.open(&cell.load)?;
-    let simulated = simulate(suite, &*work.source, cell.guest, policy, runs)?;
+    let source = AsPlayed { source: &*work.source, cpus: cell.guest.cpus };
+    let simulated = simulate(suite, &source, cell.guest, policy, runs)?;
     let count = |all: &BTreeMap<String, Vec<f64>>| {
         let shared = all.get("shared_cores").map_or(&[][..], Vec::as_slice);
         (shared.iter().filter(|it| is_spread(it)).count(), shared.len())
@@ -114,7 +114,8 @@ pub fn cases(suite: &Suite, cells: &[Cell], policy: Option<&str>) -> Result<Vec<
     for cell in cells {
         let work = suite.open(&cell.load)?;
         let (policy, runs) = policy.map_or((cell.guest.policy(), RUNS), |other| (other, CONTROL_RUNS));
-        let simulated = simulate(suite, &*work.source, cell.guest, policy, runs)?;
+        let source = AsPlayed { source: &*work.source, cpus: cell.guest.cpus };
+        let simulated = simulate(suite, &source, cell.guest, policy, runs)?;
         cases.extend(score::cases(cell, &simulated));
     }
     Ok(cases)

@@ -3,6 +3,7 @@
 use super::{assert_within, cases, suite, within};
 use goodness_core::{CpuId, CpuSet, Seed, TaskId, Workload, WorkloadSource};
 use goodness_study::smp;
+use goodness_study::smp::as_played::AsPlayed;
 use goodness_study::smp::score::{self, Case};
 use goodness_study::smp::suite::Cell;
 
@@ -89,9 +90,23 @@ fn a_simulator_without_balancing_is_rejected() {
     let (suite, mut all) = (suite("smp"), Vec::new());
     for cell in suite.half(false).unwrap() {
         let work = suite.open(&cell.load).unwrap();
-        let load = Unbalanced { load: &*work.source, cpus: cell.guest.cpus };
+        let cpus = cell.guest.cpus;
+        let load = AsPlayed { source: &Unbalanced { load: &*work.source, cpus }, cpus };
         let simulated = smp::simulate(&suite, &load, cell.guest, cell.guest.policy(), smp::CONTROL_RUNS).unwrap();
         all.extend(score::cases(&cell, &simulated));
     }
     assert_rejected(&all, "no balancing");
+}
+
+/// Negative control: the right schedulers on tasks that are there at once, without the player that makes them.
+#[test]
+fn work_that_no_player_begins_misses_migrations() {
+    let (suite, mut all) = (suite("smp"), Vec::new());
+    for cell in suite.half(false).unwrap() {
+        let work = suite.open(&cell.load).unwrap();
+        let simulated = smp::simulate(&suite, &*work.source, cell.guest, cell.guest.policy(), smp::RUNS).unwrap();
+        all.extend(score::cases(&cell, &simulated));
+    }
+    let [migrations] = within(&all, ["migrations"]);
+    assert!(migrations < LEAST[0][2] - 3, "{migrations}");
 }

@@ -54,8 +54,8 @@ fn machines_without_threads_of_the_kernel_miss_switches_and_migrations() {
     assert!(switches < LEAST[0][3], "{switches}");
 }
 
-/// Four hogs on four cores of two threads get a core each, in Linux and in 95 of 100 simulated starts. Of fewer, Linux
-/// puts some on one core. The control takes any idle CPU.
+/// Hogs, no more than cores of two threads, get a core each, in Linux and in 95 of 100 simulated starts. The control
+/// takes any idle CPU.
 #[test]
 fn hogs_start_on_cores_of_their_own_as_in_kernels() {
     let (mut kernel, mut played, mut right, mut simulated, mut blind) = (0, 0, 0, 0, 0);
