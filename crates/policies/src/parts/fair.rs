@@ -57,7 +57,9 @@ struct Cpu {
     resched_at_tick: bool,
     /// The real-time task that runs goes behind one of its priority, because only it can go elsewhere.
     makes_room: bool,
-    /// Time at which the slice of the fair task that runs is over, if the kernel sets a timer for that.
+    /// What it switched to last.
+    switched_to: Running,
+    /// Time of the timer that ends slices, if the kernel sets one.
     slice_end: Time,
     /// Only the current entity's attributes changed: the next pick returns it without an election.
     keep: bool,
@@ -117,6 +119,7 @@ impl<O: Order> Registered for Stack<O> {
             resched: false,
             resched_at_tick: false,
             makes_room: false,
+            switched_to: Running::Nothing,
             slice_end: Time::NEVER,
             keep: false,
         };
@@ -216,9 +219,6 @@ impl<O: Order> Stack<O> {
     /// Sets the alarm no later than the timer of `cpu`.
     #[inline]
     fn set_alarm(&mut self, cpu: CpuId) {
-        if self.times_slices {
-            self.set_slice_end(cpu);
-        }
         let of_tasks = self.order.next_refill().min(self.reserved.next_timer());
         self.alarm = self.alarm.min(self.cpus[cpu.index()].next_alarm()).min(of_tasks);
     }
@@ -289,6 +289,9 @@ impl<O: Order> Stack<O> {
                     _ => Arrival::Move,
                 };
                 self.order.enqueue(cx, &mut self.loads, cpu, task, how);
+                if self.times_slices {
+                    self.time_arrival(cpu);
+                }
             }
         }
         self.watch_server(cx, cpu);
@@ -459,6 +462,9 @@ impl<O: Order> CpuPolicy for Stack<O> {
             }
             self.note_tasks(cx, cpu);
             self.push_later(cx, cpu);
+        }
+        if self.times_slices {
+            self.time_switch(cx, cpu);
         }
         self.set_alarm(cpu);
         let task = task?;

@@ -1,29 +1,63 @@
 //! Timers that end slices (HRTICK), in kernels that have them: one for each CPU, beside others that wait there.
 //!
+//! A timer is set as its CPU switches to another task, and as a task arrives while it is not set. So it is not set again
+//! for a task that is elected once more: that one runs until the next tick. Nor is it cancelled for a task that leaves,
+//! unless the CPU idles: it may fire in the turn of the next one.
+//!
 //! Source: docs/specs/smp.md section 5. Linux 7.1 and later have the feature on, 7.0 off, as read in guests.
 
-use super::order::Order;
+use super::order::{Order, TICK_PATH};
 use super::{Running, Stack};
 use goodness_core::{Context, CpuId, Span, Time};
 
+/// Least time for which a timer is set.
+const LEAST: Span = Span::from_us(10);
+
 impl<O: Order> Stack<O> {
-    /// Sets the timer that ends the slice of the fair task on `cpu`, as of its last accounting.
+    /// Sets the timer of `cpu`, which has picked, if it switches to another fair task beside others.
     #[inline]
-    pub(super) fn set_slice_end(&mut self, cpu: CpuId) {
-        let it = &self.cpus[cpu.index()];
-        let left = if matches!(it.running, Running::Fair(_)) { self.order.slice_left(cpu) } else { None };
+    pub(super) fn time_switch(&mut self, cx: &Context, cpu: CpuId) {
         let it = &mut self.cpus[cpu.index()];
-        // A new weight can leave nothing of a slice, and the next one begins only when some time was accounted.
-        it.slice_end = left.map_or(Time::NEVER, |left| it.accounted_at + left.max(Span(1)));
+        let before = std::mem::replace(&mut it.switched_to, it.running);
+        match it.running {
+            Running::Nothing => it.slice_end = Time::NEVER,
+            // The slice begins with the switch, the timer is set at its end.
+            running if running != before => self.set_slice_end(cpu, cx.machine.costs.switch),
+            _ => {}
+        }
     }
 
-    /// Ends the slice of `cpu` if it is over. True if that CPU has to pick again.
+    /// Sets the timer of `cpu`, at which a fair task arrives, if it is not set. The current one is accounted.
+    #[inline]
+    pub(super) fn time_arrival(&mut self, cpu: CpuId) {
+        if self.cpus[cpu.index()].slice_end == Time::NEVER {
+            self.set_slice_end(cpu, Span::ZERO);
+        }
+    }
+
+    /// Sets the timer to the end of the slice, at least so much later.
+    fn set_slice_end(&mut self, cpu: CpuId, late: Span) {
+        let it = &self.cpus[cpu.index()];
+        if !matches!(it.running, Running::Fair(_)) || self.order.queued(cpu) <= 1 {
+            return;
+        }
+        if let Some(left) = self.order.slice_left(cpu) {
+            let it = &mut self.cpus[cpu.index()];
+            it.slice_end = it.accounted_at + left.max(LEAST) + late.max(TICK_PATH);
+        }
+    }
+
+    /// Ends the slice of `cpu` if its timer is due. True if that CPU has to pick again.
     pub(super) fn ends_slice(&mut self, cx: &Context, cpu: CpuId) -> bool {
         if self.cpus[cpu.index()].slice_end > cx.now {
             return false;
         }
         self.cpus[cpu.index()].slice_end = Time::NEVER;
         self.catch_up(cx, cpu);
+        if matches!(self.cpus[cpu.index()].running, Running::Fair(_)) {
+            // For groups it is a tick: their weights are brought up to date.
+            self.order.tick(cx, &mut self.loads, cpu);
+        }
         self.cpus[cpu.index()].resched = true;
         true
     }
