@@ -1,9 +1,9 @@
 //! Work as a player begins it: a thread of the player makes all threads, they wait until the last one is there, sleep
-//! through a run-up, and are woken at their start.
+//! through a run-up, and are woken at their start. If the work has groups, all of it is in one group, with its groups.
 
 use goodness_core::{
-    Behaviour, BehaviourId, Channel, ChannelKind, Class, CpuId, Seed, Span, Start, Step, StepContext, Task, TaskId,
-    TaskSpec, Time, Workload, WorkloadSource,
+    Behaviour, BehaviourId, Channel, ChannelKind, Class, CpuId, Group, GroupId, Groups, Seed, Span, Start, Step,
+    StepContext, Task, TaskId, TaskSpec, Time, Workload, WorkloadSource,
 };
 
 /// From the first thread's making to the start of the work, without the time for each thread: the player's 20 ms and
@@ -62,6 +62,18 @@ fn player(threads: Vec<BehaviourId>, others: Channel, cpu: CpuId, rt_priority: u
     }
 }
 
+/// Puts all tasks and groups of `work` into one group.
+fn enclose(work: &mut Workload) {
+    let within = |group: GroupId| GroupId(group.0 + 1);
+    let mut groups = Groups::default();
+    groups.add(Group::new("load", GroupId::ROOT));
+    for (_, group) in work.groups.iter() {
+        groups.add(Group { parent: within(group.parent), ..group.clone() });
+    }
+    work.groups = groups;
+    work.tasks.iter_mut().for_each(|it| it.task.group = within(it.task.group));
+}
+
 impl WorkloadSource for AsPlayed<'_> {
     fn name(&self) -> &str {
         self.source.name()
@@ -98,6 +110,9 @@ impl WorkloadSource for AsPlayed<'_> {
         assert!(most < 99, "nothing can be more urgent");
         work.tasks.push(player(threads, others, CpuId(cpu), most + 1));
         work.channels.push(ChannelKind::Semaphore);
+        if !work.groups.is_flat() {
+            enclose(&mut work);
+        }
         work.warmup += run_up;
         work.horizon = work.horizon.map(|end| end + run_up);
         work
