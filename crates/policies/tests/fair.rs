@@ -159,6 +159,26 @@ fn a_timer_ends_slices_from_7_2_on() {
     assert!(waits >= 17, "{waits} of 19: the hog goes on for a slice of 0.7 ms at most");
 }
 
+/// specs/smp.md section 5 (HRTICK): the timer is set at switches and arrivals alone, so a task that is elected once more,
+/// because the other had more than its share, runs until a tick.
+#[test]
+fn a_task_that_is_elected_at_the_end_of_its_slice_runs_until_a_tick() {
+    let turns = |policy: &str| {
+        let all = stretches(policy, &one_cpu(250), vec![hog("light", 0), hog("heavy", -10)], Span::from_ms(400));
+        all.into_iter().skip(5).filter(|it| it.3 < 400_000_000).collect::<Stretches>()
+    };
+    let timed = turns("eevdf:kernel=7.2");
+    let (light, heavy): (Stretches, Stretches) = timed.into_iter().partition(|it| it.1 == "light");
+    assert!(light.len() > 10 && lengths(&light).iter().all(|us| *us == 700), "{light:?}");
+    assert!(heavy.iter().all(|(_, _, _, until)| until.is_multiple_of(4_000_000)), "{heavy:?}");
+    // Each arrival sets the timer again: the heavy hog's turns end by it.
+    let often = blinker("often", Span::from_us(1), Span::from_us(900));
+    let actors = vec![hog("light", 0), hog("heavy", -10), often];
+    let all = stretches("eevdf:kernel=7.2,wakeup_preemption=off", &one_cpu(250), actors, Span::from_ms(400));
+    let between = |it: &(u32, &str, u64, u64)| it.1 == "heavy" && !it.3.is_multiple_of(4_000_000);
+    assert!(all.iter().filter(|it| between(it)).count() > 100);
+}
+
 #[test]
 fn real_time_tasks_go_first_and_idle_ones_last() {
     for policy in ["cfs:kernel=6.1", "eevdf:kernel=6.12"] {

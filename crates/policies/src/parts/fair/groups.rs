@@ -141,7 +141,7 @@ impl<O: Order> Hierarchy<O> {
         (0..self.parts).for_each(|part| self.order.admit(EntityId(part)));
         self.paths = vec![Vec::with_capacity(cx.groups.count()); self.cpus as usize];
         self.trail = Vec::with_capacity(cx.groups.count());
-        loads.arrange(&self.owners, self.cpus);
+        loads.arrange(&self.owners, self.cpus, self.order.version().one_timeline.is_some());
         if let Some(mode) = self.order.version().one_timeline {
             self.timeline = Some(Box::new(Timeline::new(cx, mode, self.owners.len())));
         }
@@ -286,10 +286,9 @@ impl<O: Order> Hierarchy<O> {
         path.iter().fold(false, |again, queue| self.order.tick(cx, *queue, tasks) | again)
     }
 
-    /// CPU time until the slice of the current task is over, if others wait for that.
+    /// CPU time until the slice of the current task is over.
     pub fn slice_left(&self, cpu: CpuId) -> Option<Span> {
-        let queue = self.running_on(cpu)?;
-        if self.queued(cpu) > 1 { self.order.slice_left(queue) } else { None }
+        self.order.slice_left(self.running_on(cpu)?)
     }
 
     /// The current task yields.

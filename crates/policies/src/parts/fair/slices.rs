@@ -6,7 +6,7 @@
 //!
 //! Source: docs/specs/smp.md section 5. Linux 7.1 and later have the feature on, 7.0 off, as read in guests.
 
-use super::order::{Order, TICK_PATH};
+use super::order::Order;
 use super::{Running, Stack};
 use goodness_core::{Context, CpuId, Span, Time};
 
@@ -35,7 +35,7 @@ impl<O: Order> Stack<O> {
         }
     }
 
-    /// Sets the timer to the end of the slice, at least so much later.
+    /// Sets the timer to the end of the slice, or so much later.
     fn set_slice_end(&mut self, cpu: CpuId, late: Span) {
         let it = &self.cpus[cpu.index()];
         if !matches!(it.running, Running::Fair(_)) || self.order.queued(cpu) <= 1 {
@@ -43,7 +43,7 @@ impl<O: Order> Stack<O> {
         }
         if let Some(left) = self.order.slice_left(cpu) {
             let it = &mut self.cpus[cpu.index()];
-            it.slice_end = it.accounted_at + left.max(LEAST) + late.max(TICK_PATH);
+            it.slice_end = it.accounted_at + left.max(LEAST) + late;
         }
     }
 

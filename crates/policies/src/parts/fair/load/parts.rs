@@ -25,28 +25,28 @@ struct Part {
     own: Series,
     weight: u64,
     on_queue: bool,
-    /// Load of its queue, as published last.
-    load: Published,
-    /// Average number of runnable tasks times [`FULL`], as published last.
-    runnable: Published,
+    /// What its queue published last.
+    published: Published,
 }
 
-/// An average as published last, and when.
+/// Averages as published last, and when.
 #[derive(Clone, Copy, Debug, Default)]
 struct Published {
-    value: u64,
+    load: u64,
+    /// Number of runnable tasks times [`FULL`]; always 0 in kernels that do not count them.
+    runnable: u64,
     at: Time,
 }
 
 impl Published {
-    /// Publishes `value` if it differs by more than a 64th. Returns the change.
-    fn renew(&mut self, now: Time, value: u64) -> i64 {
-        let before = self.value;
-        if value.abs_diff(before) <= before / 64 || now.since(self.at) < PUBLISHED {
-            return 0;
+    /// Publishes both averages if one differs by more than a 64th. Returns the changes.
+    fn renew(&mut self, now: Time, load: u64, runnable: u64) -> [i64; 2] {
+        let differs = |value: u64, before: u64| value.abs_diff(before) > before / 64;
+        if now.since(self.at) < PUBLISHED || !(differs(load, self.load) || differs(runnable, self.runnable)) {
+            return [0, 0];
         }
-        *self = Published { value, at: now };
-        value as i64 - before as i64
+        let before = std::mem::replace(self, Published { load, runnable, at: now });
+        [load as i64 - before.load as i64, runnable as i64 - before.runnable as i64]
     }
 }
 
@@ -77,6 +77,8 @@ pub(super) struct Parts {
     around: Vec<Option<QueueId>>,
     /// By group.
     sums: Vec<Sums>,
+    /// Queues publish their number of runnable tasks, too.
+    counts_tasks: bool,
 }
 
 impl Parts {
@@ -100,13 +102,14 @@ impl Parts {
     /// Publishes the averages of the queue.
     fn publish(&mut self, now: Time, queue: QueueId) {
         let group = (queue.0 / self.cpus) as usize;
+        let counts_tasks = self.counts_tasks;
         let Some(part) = self.at(queue) else { return };
         part.advance(now);
-        let (load, runnable) = (part.inner.load, part.inner.runnable);
-        let changes = (part.load.renew(now, load), part.runnable.renew(now, runnable));
+        let runnable = if counts_tasks { part.inner.runnable } else { 0 };
+        let [load, runnable] = part.published.renew(now, part.inner.load, runnable);
         let sums = &mut self.sums[group];
-        sums.load = sums.load.wrapping_add_signed(changes.0);
-        sums.runnable = sums.runnable.wrapping_add_signed(changes.1);
+        sums.load = sums.load.wrapping_add_signed(load);
+        sums.runnable = sums.runnable.wrapping_add_signed(runnable);
     }
 
     /// Publishes the averages of the group's empty queues, which nothing else brings up to date.
@@ -117,7 +120,7 @@ impl Parts {
         }
         *looked_at = now;
         for queue in (group as u32 * self.cpus..).map(QueueId).take(self.cpus as usize) {
-            if self.at(queue).is_some_and(|part| part.inside == 0 && part.load.value + part.runnable.value > 0) {
+            if self.at(queue).is_some_and(|part| part.inside == 0 && part.published.load + part.published.runnable > 0) {
                 self.publish(now, queue);
             }
         }
@@ -127,13 +130,15 @@ impl Parts {
 /// Groups.
 impl Loads {
     /// Makes room for the groups' queues, whose owners are given; without any, tasks are on the CPUs' own.
-    pub fn arrange(&mut self, owners: &[Option<(QueueId, EntityId)>], cpus: u32) {
+    /// `counts_tasks`: [`runnable_tasks`](Loads::runnable_tasks) will be asked for.
+    pub fn arrange(&mut self, owners: &[Option<(QueueId, EntityId)>], cpus: u32, counts_tasks: bool) {
         let count = owners.len() - cpus as usize;
         self.parts = Parts {
             cpus,
             parts: vec![Part::default(); count],
             around: owners.iter().map(|owner| owner.map(|(queue, _)| queue)).collect(),
             sums: vec![Sums::default(); owners.len() / cpus as usize],
+            counts_tasks,
         };
     }
 
@@ -213,7 +218,7 @@ impl Loads {
         let total = self.parts.sums.get(group).map_or(0, |sums| sums.load);
         let Some(part) = self.parts.at(queue) else { return shares };
         let load = queued.max(part.inner.load);
-        let total = total - part.load.value + load;
+        let total = total - part.published.load + load;
         (shares * load / total.max(1)).min(shares)
     }
 
