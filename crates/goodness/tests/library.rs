@@ -178,14 +178,11 @@ fn a_long_simulation_tells_how_far_it_is_and_can_be_ended() {
 #[test]
 fn why_diff_and_teach_tell_how_far_their_own_runs_are_and_can_be_ended() {
     let cancelled = |refusal: Option<Refusal>| assert_eq!(refusal.map(|it| it.kind), Some(Kind::Cancelled));
-    // Ends the first simulation on its way that begins after `runs` of them.
+    // Ends a simulation on its way after `runs` of them, or as it is done: two may be done at once.
     let after = |runs: u64| {
         let done = AtomicU64::new(0);
         move |progress: Progress| match progress {
-            Progress::Simulated { .. } => {
-                done.fetch_add(1, Ordering::Relaxed);
-                ControlFlow::Continue(())
-            }
+            Progress::Simulated { .. } if done.fetch_add(1, Ordering::Relaxed) >= runs => ControlFlow::Break(()),
             Progress::Simulating { at, .. } if at > Time::ZERO && done.load(Ordering::Relaxed) == runs => {
                 ControlFlow::Break(())
             }

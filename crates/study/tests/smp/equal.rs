@@ -10,9 +10,9 @@ use goodness_study::smp::suite::Cell;
 /// Figures with a promise.
 const CLASSES: [&str; 3] = ["share", "wakeup_latency_p99", "migrations"];
 /// Cells within bounds, at least, of the seen and the unseen half.
-const LEAST: [[usize; 3]; 2] = [[71, 42, 68], [70, 60, 67]];
+const LEAST: [[usize; 3]; 2] = [[70, 42, 68], [71, 60, 67]];
 /// Per cent of unseen values inside the stated error, at least.
-const COVERED: usize = 94;
+const COVERED: usize = 95;
 
 #[test]
 fn both_halves_are_within_bounds_and_the_stated_error_is_that_of_the_seen_half() {
