@@ -159,8 +159,8 @@ fn a_timer_ends_slices_from_7_2_on() {
     assert!(waits >= 17, "{waits} of 19: the hog goes on for a slice of 0.7 ms at most");
 }
 
-/// specs/smp.md section 5 (HRTICK): the timer is set at switches and arrivals alone, so a task that is elected once more,
-/// because the other had more than its share, runs until a tick.
+/// specs/smp.md section 5 (HRTICK): the timer is set at switches and arrivals alone, so a task that is elected once
+/// more, because the other had more than its share, runs until a tick.
 #[test]
 fn a_task_that_is_elected_at_the_end_of_its_slice_runs_until_a_tick() {
     let turns = |policy: &str| {

@@ -30,6 +30,7 @@ use groups::Hierarchy;
 use load::Loads;
 use order::{Arrival, Departure, Order};
 use reserved::{Reserved, is_fair};
+use slices::SliceTimer;
 use urgent::Urgent;
 use wakeup::Wakeups;
 use weight::Weight;
@@ -57,10 +58,7 @@ struct Cpu {
     resched_at_tick: bool,
     /// The real-time task that runs goes behind one of its priority, because only it can go elsewhere.
     makes_room: bool,
-    /// What it switched to last.
-    switched_to: Running,
-    /// Time of the timer that ends slices, if the kernel sets one.
-    slice_end: Time,
+    slice_timer: SliceTimer,
     /// Only the current entity's attributes changed: the next pick returns it without an election.
     keep: bool,
 }
@@ -78,7 +76,7 @@ impl Cpu {
     /// Time of the next alarm: the end of a slice, or of throttle or server, which matter beside real-time tasks alone.
     fn next_alarm(&self) -> Time {
         let above = || self.server.next_timer().min(self.realtime.next_timer());
-        if self.has_realtime() { above().min(self.slice_end) } else { self.slice_end }
+        if self.has_realtime() { above().min(self.slice_timer.at) } else { self.slice_timer.at }
     }
 }
 
@@ -119,8 +117,7 @@ impl<O: Order> Registered for Stack<O> {
             resched: false,
             resched_at_tick: false,
             makes_room: false,
-            switched_to: Running::Nothing,
-            slice_end: Time::NEVER,
+            slice_timer: SliceTimer::default(),
             keep: false,
         };
         Stack {
@@ -289,9 +286,7 @@ impl<O: Order> Stack<O> {
                     _ => Arrival::Move,
                 };
                 self.order.enqueue(cx, &mut self.loads, cpu, task, how);
-                if self.times_slices {
-                    self.time_arrival(cpu);
-                }
+                self.time_arrival(cpu);
             }
         }
         self.watch_server(cx, cpu);
@@ -463,9 +458,7 @@ impl<O: Order> CpuPolicy for Stack<O> {
             self.note_tasks(cx, cpu);
             self.push_later(cx, cpu);
         }
-        if self.times_slices {
-            self.time_switch(cx, cpu);
-        }
+        self.time_switch(cx, cpu);
         self.set_alarm(cpu);
         let task = task?;
         let parks = self.cpus[cpu.index()].running == Running::Fair(task) && self.order.parks(cpu);

@@ -66,11 +66,31 @@ impl Found {
         }
     }
 
+    /// Adds what wakes on a busy and on an idle CPU tell, with a write and a read of `pipe` ns. Where the busy one waits
+    /// for its tick, it does not tell when the other CPU reacts.
+    fn enter_wakes(&mut self, busy: &[u64], idle: &[u64], pipe: u64) {
+        let around = pipe + self.median("wakeup") + self.median("switch");
+        let less_around = |times: &[u64]| Sample::of(times.iter().map(|ns| ns.saturating_sub(around)).collect());
+        let interrupt = less_around(busy);
+        let quarter_tick = self.hz.map(|hz| 250_000_000 / hz.max(1));
+        if quarter_tick.is_some_and(|ns| interrupt.is_some_and(|it| it.median > ns)) {
+            self.refused.push(("interrupt", LAZY.into()));
+            self.enter_less("idle_exit", &["wakeup", "switch"], less_around(idle));
+        } else {
+            self.enter_less("interrupt", &["wakeup", "switch"], interrupt);
+            self.enter("idle_exit", Sample::above(idle, busy));
+        }
+    }
+
     /// Median of a figure entered before; 0 if it is missing.
     fn median(&self, key: &str) -> u64 {
         self.figures.iter().find(|figure| figure.key == key).map_or(0, |figure| figure.sample.median)
     }
 }
+
+/// Why there is no figure of a wake-up on a busy CPU.
+const LAZY: &str = "a busy CPU lets a task that another CPU woke wait for its tick, as kernels with lazy preemption do; \
+                    policies know that (`preempt=lazy`)";
 
 /// Number of calls [`measure`] makes to `progress`.
 pub const STEPS: u64 = 10;
@@ -178,13 +198,7 @@ fn across(found: &mut Found, home: u32, pipe: u64, progress: &mut impl FnMut(&'s
     };
     let busy = waking::latency(other, true)?;
     let idle = waking::latency(other, false)?;
-    let around = pipe + found.median("wakeup") + found.median("switch");
-    found.enter_less(
-        "interrupt",
-        &["wakeup", "switch"],
-        Sample::of(busy.iter().map(|ns| ns.saturating_sub(around)).collect()),
-    );
-    found.enter("idle_exit", Sample::above(&idle, &busy));
+    found.enter_wakes(&busy, &idle, pipe);
     progress("locks");
     found.enter("lock_handover", waking::handover(other)?);
     progress("migration");
@@ -232,6 +246,20 @@ mod tests {
         let mut found = Found::default();
         found.enter("idle_exit", Sample::above(&[5, 6, 7], &[9, 9, 9]));
         assert_eq!((found.figures.len(), found.refused.len()), (0, 1));
+    }
+
+    #[test]
+    fn a_wake_up_that_waits_for_the_tick_is_no_interrupt_and_an_idle_cpu_is_measured_all_the_same() {
+        let steady = |ns: u64| Some(Sample { median: ns, low: ns, high: ns, count: 201 });
+        let of = |busy: u64, idle: u64| {
+            let mut found = Found { hz: Some(250), ..Found::default() };
+            found.enter("switch", steady(2_000));
+            found.enter("wakeup", steady(1_000));
+            found.enter_wakes(&[busy; 201], &[idle; 201], 500);
+            (found.median("interrupt"), found.median("idle_exit"))
+        };
+        assert_eq!(of(5_500, 8_500), (2_000, 3_000));
+        assert_eq!(of(3_400_000, 8_500), (0, 5_000));
     }
 
     #[test]

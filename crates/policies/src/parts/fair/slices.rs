@@ -1,8 +1,8 @@
 //! Timers that end slices (HRTICK), in kernels that have them: one for each CPU, beside others that wait there.
 //!
-//! A timer is set as its CPU switches to another task, and as a task arrives while it is not set. So it is not set again
-//! for a task that is elected once more: that one runs until the next tick. Nor is it cancelled for a task that leaves,
-//! unless the CPU idles: it may fire in the turn of the next one.
+//! A timer is set as its CPU switches to another task, and as a task arrives while it is not set. So it is not set
+//! again for a task that is elected once more: that one runs until the next tick. Nor is it cancelled for a task that
+//! leaves, unless the CPU idles: it may fire in the turn of the next one.
 //!
 //! Source: docs/specs/smp.md section 5. Linux 7.1 and later have the feature on, 7.0 off, as read in guests.
 
@@ -13,14 +13,29 @@ use goodness_core::{Context, CpuId, Span, Time};
 /// Least time for which a timer is set.
 const LEAST: Span = Span::from_us(10);
 
+/// The timer of a CPU.
+#[derive(Debug)]
+pub(super) struct SliceTimer {
+    /// Time at which it fires; [`Time::NEVER`] while it is not set.
+    pub at: Time,
+    /// What the CPU switched to last.
+    switched_to: Running,
+}
+
+impl Default for SliceTimer {
+    fn default() -> SliceTimer {
+        SliceTimer { at: Time::NEVER, switched_to: Running::Nothing }
+    }
+}
+
 impl<O: Order> Stack<O> {
     /// Sets the timer of `cpu`, which has picked, if it switches to another fair task beside others.
     #[inline]
     pub(super) fn time_switch(&mut self, cx: &Context, cpu: CpuId) {
         let it = &mut self.cpus[cpu.index()];
-        let before = std::mem::replace(&mut it.switched_to, it.running);
+        let before = std::mem::replace(&mut it.slice_timer.switched_to, it.running);
         match it.running {
-            Running::Nothing => it.slice_end = Time::NEVER,
+            Running::Nothing => it.slice_timer.at = Time::NEVER,
             // The slice begins with the switch, the timer is set at its end.
             running if running != before => self.set_slice_end(cpu, cx.machine.costs.switch),
             _ => {}
@@ -30,29 +45,29 @@ impl<O: Order> Stack<O> {
     /// Sets the timer of `cpu`, at which a fair task arrives, if it is not set. The current one is accounted.
     #[inline]
     pub(super) fn time_arrival(&mut self, cpu: CpuId) {
-        if self.cpus[cpu.index()].slice_end == Time::NEVER {
+        if self.cpus[cpu.index()].slice_timer.at == Time::NEVER {
             self.set_slice_end(cpu, Span::ZERO);
         }
     }
 
     /// Sets the timer to the end of the slice, or so much later.
     fn set_slice_end(&mut self, cpu: CpuId, late: Span) {
-        let it = &self.cpus[cpu.index()];
-        if !matches!(it.running, Running::Fair(_)) || self.order.queued(cpu) <= 1 {
+        let is_fair = matches!(self.cpus[cpu.index()].running, Running::Fair(_));
+        if !self.times_slices || !is_fair || self.order.queued(cpu) <= 1 {
             return;
         }
         if let Some(left) = self.order.slice_left(cpu) {
             let it = &mut self.cpus[cpu.index()];
-            it.slice_end = it.accounted_at + left.max(LEAST) + late;
+            it.slice_timer.at = it.accounted_at + left.max(LEAST) + late;
         }
     }
 
     /// Ends the slice of `cpu` if its timer is due. True if that CPU has to pick again.
     pub(super) fn ends_slice(&mut self, cx: &Context, cpu: CpuId) -> bool {
-        if self.cpus[cpu.index()].slice_end > cx.now {
+        if self.cpus[cpu.index()].slice_timer.at > cx.now {
             return false;
         }
-        self.cpus[cpu.index()].slice_end = Time::NEVER;
+        self.cpus[cpu.index()].slice_timer.at = Time::NEVER;
         self.catch_up(cx, cpu);
         if matches!(self.cpus[cpu.index()].running, Running::Fair(_)) {
             // For groups it is a tick: their weights are brought up to date.

@@ -120,7 +120,8 @@ impl Parts {
         }
         *looked_at = now;
         for queue in (group as u32 * self.cpus..).map(QueueId).take(self.cpus as usize) {
-            if self.at(queue).is_some_and(|part| part.inside == 0 && part.published.load + part.published.runnable > 0) {
+            let has_load = |published: Published| published.load + published.runnable > 0;
+            if self.at(queue).is_some_and(|part| part.inside == 0 && has_load(part.published)) {
                 self.publish(now, queue);
             }
         }
