@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs inside a guest: `goodness calibrate` on the first CPU, traced as the plays are, while hogs keep the others busy:
-# the clock of a guest counts the instructions of all its CPUs. Then once more on two CPUs, for wake-ups on an idle one:
-# the second is that with the first's next number.
+# the clock of a guest counts the instructions of all its CPUs. Then once more on two CPUs, for wake-ups on an
+# idle one.
 . /trace.sh
 for cpu in $(seq 1 $(($(nproc) - 1))); do
     taskset "$(printf %x $((1 << cpu)))" sh -c 'while :; do :; done' &
