@@ -178,12 +178,14 @@ fn a_long_simulation_tells_how_far_it_is_and_can_be_ended() {
 #[test]
 fn why_diff_and_teach_tell_how_far_their_own_runs_are_and_can_be_ended() {
     let cancelled = |refusal: Option<Refusal>| assert_eq!(refusal.map(|it| it.kind), Some(Kind::Cancelled));
-    // Ends a simulation on its way after `runs` of them, or as it is done: two may be done at once.
+    let ended_on_their_way = AtomicU64::new(0);
+    // Ends the first simulation on its way after `runs` of them, or as it is done: two may be done at once.
     let after = |runs: u64| {
-        let done = AtomicU64::new(0);
+        let (done, on_their_way) = (AtomicU64::new(0), &ended_on_their_way);
         move |progress: Progress| match progress {
             Progress::Simulated { .. } if done.fetch_add(1, Ordering::Relaxed) >= runs => ControlFlow::Break(()),
-            Progress::Simulating { at, .. } if at > Time::ZERO && done.load(Ordering::Relaxed) == runs => {
+            Progress::Simulating { at, .. } if at > Time::ZERO && done.load(Ordering::Relaxed) >= runs => {
+                on_their_way.fetch_add(1, Ordering::Relaxed);
                 ControlFlow::Break(())
             }
             _ => ControlFlow::Continue(()),
@@ -202,6 +204,7 @@ fn why_diff_and_teach_tell_how_far_their_own_runs_are_and_can_be_ended() {
     let machine = Machine::flat(1, 1_000).unwrap();
     let short = Contender { policy: PolicySpec::parse("rr:timeslice=1ms").unwrap(), ..rr };
     cancelled(teach::lesson(jobs, &machine, vec![short], &after(1)).err());
+    assert!(ended_on_their_way.into_inner() >= 3, "of five");
 }
 
 #[test]

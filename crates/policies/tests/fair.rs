@@ -160,7 +160,7 @@ fn a_timer_ends_slices_from_7_2_on() {
 }
 
 /// specs/smp.md section 5 (HRTICK): the timer is set at switches and arrivals alone, so a task that is elected once
-/// more, because the other had more than its share, runs until a tick.
+/// more, because the other had more than its share, runs until a tick, or until another task arrives.
 #[test]
 fn a_task_that_is_elected_at_the_end_of_its_slice_runs_until_a_tick() {
     let turns = |policy: &str| {

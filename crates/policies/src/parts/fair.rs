@@ -236,6 +236,7 @@ impl<O: Order> Stack<O> {
             self.order.release(cx, &mut self.loads, queue);
             while let Some(task) = self.order.next_unparked(queue) {
                 self.order.enqueue(cx, &mut self.loads, cpu, task, Arrival::Wake);
+                self.time_arrival(cpu);
                 self.arrives(cx, cpu, task, Enqueue::Preempted);
             }
             self.watch_server(cx, cpu);

@@ -32,6 +32,11 @@ fn run_up(threads: usize) -> Span {
     RUN_UP + RUN_UP_EACH * threads as u64
 }
 
+/// A group of work that has groups, which are all in one.
+fn within(group: GroupId) -> GroupId {
+    GroupId(group.0 + 1)
+}
+
 /// `behaviour` of a thread that takes the steps `before` and begins then, on a clock that is behind by `run_up`.
 fn late(mut behaviour: Box<dyn Behaviour>, before: [Step; 3], run_up: Span) -> Box<dyn Behaviour> {
     let mut before = before.into_iter();
@@ -41,6 +46,7 @@ fn late(mut behaviour: Box<dyn Behaviour>, before: [Step; 3], run_up: Span) -> B
             match behaviour.next(&mut StepContext { now, task: cx.task, rng: cx.rng }) {
                 Step::SleepUntil(at) => Step::SleepUntil(at + run_up),
                 Step::Served(since) => Step::Served(since + run_up),
+                Step::SetGroup(group) => Step::SetGroup(within(group)),
                 step => step,
             }
         })
@@ -64,8 +70,8 @@ fn player(threads: Vec<BehaviourId>, others: Channel, cpu: CpuId, rt_priority: u
 
 /// Puts all tasks and groups of `work` into one group.
 fn enclose(work: &mut Workload) {
-    let within = |group: GroupId| GroupId(group.0 + 1);
     let mut groups = Groups::default();
+    *groups.edit(GroupId::ROOT) = work.groups[GroupId::ROOT].clone();
     groups.add(Group::new("load", GroupId::ROOT));
     for (_, group) in work.groups.iter() {
         groups.add(Group { parent: within(group.parent), ..group.clone() });
@@ -175,6 +181,21 @@ mod tests {
         assert_eq!(next(time(0)), Step::SleepUntil(time(7) + OF_ONE));
         assert_eq!(next(time(7) + OF_ONE), Step::SleepUntil(time(50) + OF_ONE));
         assert_eq!(next(time(50) + OF_ONE), Step::Compute(Span::from_ms(50)));
+    }
+
+    #[test]
+    fn tasks_and_groups_are_within_one_group_if_there_are_groups() {
+        let mut work = Load.build(Seed(1), 0);
+        let outer = work.groups.add(Group::new("outer", GroupId::ROOT));
+        work.groups.add(Group { weight: 300, ..Group::new("inner", outer) });
+        work.tasks[0].task.group = outer;
+        enclose(&mut work);
+        let parents: Vec<(&str, u32, u64)> =
+            work.groups.iter().map(|(_, it)| (it.name.as_str(), it.parent.0, it.weight)).collect();
+        assert_eq!(parents, [("load", 0, 1024), ("outer", 1, 1024), ("inner", 2, 300)]);
+        assert_eq!(work.tasks[0].task.group, GroupId(2));
+        let flat = AsPlayed { source: &Load, cpus: 4 }.build(Seed(1), 0);
+        assert!(flat.groups.is_flat() && flat.tasks.iter().all(|it| it.task.group == GroupId::ROOT));
     }
 
     #[test]

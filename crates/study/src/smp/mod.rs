@@ -48,7 +48,8 @@ pub fn by_figure(runs: &[Figures]) -> BTreeMap<String, Vec<f64>> {
     first.keys().filter_map(|name| Some((name.clone(), all(name)?))).collect()
 }
 
-/// Simulates `source` on the machine of `guest` under `policy` so many times. Plays begin as [`AsPlayed`].
+/// Simulates `source` on the machine of `guest` under `policy` so many times. To be compared with plays it is
+/// [`AsPlayed`].
 ///
 /// # Errors
 /// A policy that does not exist, a fault of the run.

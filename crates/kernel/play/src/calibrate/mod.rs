@@ -66,15 +66,15 @@ impl Found {
         }
     }
 
-    /// Adds what wakes on a busy and on an idle CPU tell, with a write and a read of `pipe` ns. Where the busy one waits
-    /// for its tick, it does not tell when the other CPU reacts.
+    /// Enters `interrupt` and `idle_exit`, from the times of wake-ups on a busy and on an idle CPU, with a write and a
+    /// read of `pipe` ns. If the busy CPU waited for its tick, `interrupt` is refused, and part of `idle_exit`.
     fn enter_wakes(&mut self, busy: &[u64], idle: &[u64], pipe: u64) {
         let around = pipe + self.median("wakeup") + self.median("switch");
         let less_around = |times: &[u64]| Sample::of(times.iter().map(|ns| ns.saturating_sub(around)).collect());
         let interrupt = less_around(busy);
         // A choice: interrupts take tens of microseconds at most, also those of virtual CPUs.
-        let part_of_tick = self.hz.map(|hz| 1_000_000_000 / 8 / hz.max(1));
-        if part_of_tick.is_some_and(|ns| interrupt.is_some_and(|it| it.median > ns)) {
+        let most = 1_000_000_000 / 8 / self.hz.unwrap_or(250).max(1);
+        if interrupt.is_some_and(|it| it.median > most) {
             self.refused.push(("interrupt", LAZY.into()));
             self.enter_less("idle_exit", &["wakeup", "switch"], less_around(idle));
         } else {
@@ -90,8 +90,8 @@ impl Found {
 }
 
 /// Why there is no figure of a wake-up on a busy CPU.
-const LAZY: &str = "a busy CPU lets a task that another CPU woke wait for its tick, as kernels with lazy preemption do; \
-                    policies know that (`preempt=lazy`)";
+const LAZY: &str = "a task woken on a busy CPU waited longer than an eighth of a tick, as it does under lazy \
+                    preemption; simulate that with `preempt=lazy`";
 
 /// Number of calls [`measure`] makes to `progress`.
 pub const STEPS: u64 = 10;
@@ -252,15 +252,20 @@ mod tests {
     #[test]
     fn a_wake_up_that_waits_for_the_tick_is_no_interrupt_and_an_idle_cpu_is_measured_all_the_same() {
         let steady = |ns: u64| Some(Sample { median: ns, low: ns, high: ns, count: 201 });
-        let of = |busy: u64, idle: u64| {
-            let mut found = Found { hz: Some(250), ..Found::default() };
+        let of = |hz: Option<u64>, busy: u64, idle: u64| {
+            let mut found = Found { hz, ..Found::default() };
             found.enter("switch", steady(2_000));
             found.enter("wakeup", steady(1_000));
             found.enter_wakes(&[busy; 201], &[idle; 201], 500);
             (found.median("interrupt"), found.median("idle_exit"))
         };
-        assert_eq!(of(5_500, 8_500), (2_000, 3_000));
-        assert_eq!([of(3_400_000, 8_500), of(992_000, 8_500)], [(0, 5_000); 2]);
+        // 3.5 us are those of the write, the read, the wake-up and the switch.
+        let limit = 500_000 + 3_500;
+        for (hz, limit) in [(Some(250), limit), (None, limit), (Some(1_000), 125_000 + 3_500)] {
+            assert_eq!(of(hz, 5_500, 8_500), (2_000, 3_000), "{hz:?}");
+            assert_eq!(of(hz, limit, limit + 1_000), (limit - 3_500, 1_000), "{hz:?}");
+            assert_eq!([of(hz, limit + 1, 8_500), of(hz, 3_400_000, 8_500)], [(0, 5_000); 2], "{hz:?}");
+        }
     }
 
     #[test]
