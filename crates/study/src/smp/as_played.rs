@@ -37,8 +37,9 @@ fn within(group: GroupId) -> GroupId {
     GroupId(group.0 + 1)
 }
 
-/// `behaviour` of a thread that takes the steps `before` and begins then, on a clock that is behind by `run_up`.
-fn late(mut behaviour: Box<dyn Behaviour>, before: [Step; 3], run_up: Span) -> Box<dyn Behaviour> {
+/// `behaviour` of a thread that takes the steps `before` and begins then, on a clock that is behind by `run_up`. If
+/// `has_groups`, groups are one further in.
+fn late(mut behaviour: Box<dyn Behaviour>, before: [Step; 3], run_up: Span, has_groups: bool) -> Box<dyn Behaviour> {
     let mut before = before.into_iter();
     Box::new(move |cx: &mut StepContext| {
         before.next().unwrap_or_else(|| {
@@ -46,7 +47,7 @@ fn late(mut behaviour: Box<dyn Behaviour>, before: [Step; 3], run_up: Span) -> B
             match behaviour.next(&mut StepContext { now, task: cx.task, rng: cx.rng }) {
                 Step::SleepUntil(at) => Step::SleepUntil(at + run_up),
                 Step::Served(since) => Step::Served(since + run_up),
-                Step::SetGroup(group) => Step::SetGroup(within(group)),
+                Step::SetGroup(group) if has_groups => Step::SetGroup(within(group)),
                 step => step,
             }
         })
@@ -101,6 +102,7 @@ impl WorkloadSource for AsPlayed<'_> {
         let run_up = run_up(work.tasks.iter().filter(|it| matches!(it.start, Start::At(_))).count());
         let mut rng = seed.stream("player", 0).rng();
         let mut threads = Vec::new();
+        let has_groups = !work.groups.is_flat();
         for (index, task) in work.tasks.iter_mut().enumerate() {
             if let Start::At(start) = task.start {
                 threads.push(BehaviourId(index as u32));
@@ -108,7 +110,7 @@ impl WorkloadSource for AsPlayed<'_> {
                 let behaviour = std::mem::replace(&mut task.behaviour, Box::new(|_: &mut StepContext| Step::Exit));
                 let setting_up = Step::Compute(Span(rng.within(SETTING_UP.0, SETTING_UP.1)));
                 let before = [setting_up, Step::Wait(others), Step::SleepUntil(start + run_up)];
-                task.behaviour = late(behaviour, before, run_up);
+                task.behaviour = late(behaviour, before, run_up, has_groups);
             }
         }
         let cpu = rng.below(self.cpus.into()) as u32;
@@ -116,7 +118,7 @@ impl WorkloadSource for AsPlayed<'_> {
         assert!(most < 99, "nothing can be more urgent");
         work.tasks.push(player(threads, others, CpuId(cpu), most + 1));
         work.channels.push(ChannelKind::Semaphore);
-        if !work.groups.is_flat() {
+        if has_groups {
             enclose(&mut work);
         }
         work.warmup += run_up;

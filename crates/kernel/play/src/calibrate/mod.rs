@@ -89,7 +89,7 @@ impl Found {
     }
 }
 
-/// Why there is no figure of a wake-up on a busy CPU.
+/// The reason for which `interrupt` is refused after wake-ups that waited for a tick.
 const LAZY: &str = "a task woken on a busy CPU waited longer than an eighth of a tick, as it does under lazy \
                     preemption; simulate that with `preempt=lazy`";
 

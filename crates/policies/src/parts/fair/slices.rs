@@ -22,7 +22,7 @@ const LEAST: Span = Span::from_us(10);
 pub(super) struct SliceTimer {
     /// Time at which it fires; [`Time::NEVER`] while it is not set.
     pub at: Time,
-    /// What the CPU switched to last.
+    /// Occupant that the CPU switched to last.
     switched_to: Running,
 }
 

@@ -25,7 +25,7 @@ struct Part {
     own: Series,
     weight: u64,
     on_queue: bool,
-    /// What its queue published last.
+    /// Averages that its queue published last.
     published: Published,
 }
 
