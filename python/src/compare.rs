@@ -6,11 +6,9 @@ use crate::policy;
 use crate::question::{Named, Question};
 use crate::waiting::{self, Cancel};
 use crate::work::{Opened, Work};
+use goodness::RUNS_MAX;
 use pyo3::prelude::*;
 use std::sync::Arc;
-
-/// Most runs of an arm, as on the command line.
-const MOST_RUNS: u32 = 10_000;
 
 /// Compares arms, or policies and elevators, on works. The package gives defaults.
 #[pyfunction]
@@ -29,8 +27,8 @@ pub fn compare(
     seed: u64,
     rank_by: Option<String>,
 ) -> PyResult<Comparison> {
-    if runs == 0 || runs > MOST_RUNS || first > MOST_RUNS {
-        return Err(usage(format!("runs={runs}, first={first}: runs is in 1 ..= {MOST_RUNS}, first at most that")));
+    if runs == 0 || runs > RUNS_MAX || first > RUNS_MAX {
+        return Err(usage(format!("runs={runs}, first={first}: runs is in 1 ..= {RUNS_MAX}, first at most that")));
     }
     let field = field.map(str::parse).transpose().map_err(|near: String| usage(format!("field={field:?}: {near}")))?;
     let works: Vec<Arc<Opened>> = works.iter().map(|work| Arc::clone(&work.0)).collect();

@@ -9,7 +9,7 @@ use crate::table::Table;
 use crate::waiting::{self, Cancel};
 use crate::work::{Opened, Work};
 use goodness::diff::{self, Asked};
-use goodness::{Plan, Refusal, recordings};
+use goodness::{Plan, RUNS_MAX, Refusal, recordings};
 use goodness_report::Report;
 use goodness_report::atomic;
 use goodness_report::diff::gate::Condition;
@@ -17,9 +17,6 @@ use goodness_report::diff::{self as answer, Diff};
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// Most runs of an arm, as on the command line.
-const MOST_RUNS: u32 = 10_000;
 
 /// The differences of one side from another.
 #[pyclass(frozen, module = "goodness")]
@@ -56,8 +53,8 @@ pub fn diff_arms(
     seed: u64,
     fail_if: Vec<String>,
 ) -> PyResult<Difference> {
-    if runs == 0 || runs > MOST_RUNS {
-        return Err(usage(format!("runs={runs} is outside 1 ..= {MOST_RUNS}")));
+    if runs == 0 || runs > RUNS_MAX {
+        return Err(usage(format!("runs={runs} is outside 1 ..= {RUNS_MAX}")));
     }
     let conditions = conditions(&fail_if)?;
     let opened = Arc::clone(&work.0);

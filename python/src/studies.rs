@@ -3,7 +3,7 @@
 use crate::error::{failure, usage};
 use crate::table::Table;
 use crate::waiting::{self, Cancel};
-use goodness::{Progress, Refusal, Watch};
+use goodness::{Progress, RUNS_MAX, Refusal, Watch};
 use goodness_core::spelling::suggest;
 use goodness_report::atomic;
 use goodness_report::text::Extent;
@@ -24,8 +24,8 @@ pub struct Results {
 #[pyfunction]
 #[pyo3(signature = (name, *, runs, seed, quick))]
 pub fn study(py: Python, name: String, runs: Option<u32>, seed: u64, quick: bool) -> PyResult<Results> {
-    if runs.is_some_and(|runs| !(2..=10_000).contains(&runs)) {
-        return Err(usage("runs is in 2 ..= 10000"));
+    if runs.is_some_and(|runs| !(2..=RUNS_MAX).contains(&runs)) {
+        return Err(usage(format!("runs is in 2 ..= {RUNS_MAX}")));
     }
     let how = Conducting { runs, seed, quick, timing: false };
     waiting::run(py, "", Cancel::default(), move |watch| find(&name, how, watch))

@@ -4,6 +4,7 @@ use crate::error::usage;
 use crate::table::Table;
 use crate::waiting::{self, Cancel};
 use crate::work::{Opened, Work};
+use goodness::RUNS_MAX;
 use goodness::tune::{Effort, Guard, Objective, Space, Tuning as Question};
 use goodness_report::atomic;
 use goodness_report::tune::{self as answer, Tuning as Tuned};
@@ -34,8 +35,8 @@ pub fn tune(
     runs: u32,
     seed: u64,
 ) -> PyResult<Tuning> {
-    if !(2..=10_000).contains(&runs) {
-        return Err(usage(format!("runs={runs} is outside 2 ..= 10000")));
+    if !(2..=RUNS_MAX).contains(&runs) {
+        return Err(usage(format!("runs={runs} is outside 2 ..= {RUNS_MAX}")));
     }
     let works: Vec<Arc<Opened>> = works.iter().map(|work| Arc::clone(&work.0)).collect();
     let Some(first) = works.first().cloned() else { return Err(usage("there is no work to tune for; name one")) };

@@ -1,7 +1,8 @@
 //! One disk: the interface to an elevator with its block layer and device.
 
 use goodness_core::{
-    DeviceFacts, DiskId, Effort, Io, IoCosts, IoEvent, Operation, QueueFacts, RequestId, Span, Submitter, Time,
+    DeviceFacts, DiskId, Effort, Io, IoCosts, IoEvent, Operation, PAGE_SECTORS, QueueFacts, RequestId, Span, Submitter,
+    Time,
 };
 use goodness_referee::Refusal;
 
@@ -110,9 +111,6 @@ pub enum Outcome {
     },
 }
 
-/// Sectors of a page of memory.
-const PAGE_SECTORS: u64 = 8;
-
 /// Work of a CPU for a disk: units that the machine's costs turn into CPU time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
@@ -141,7 +139,7 @@ impl Work {
     #[must_use]
     pub fn of_submission(io: &Io) -> Work {
         let sectors = if io.op == Operation::Discard { 0 } else { io.sectors };
-        Work { submitted: 1, pages: u64::from(sectors).div_ceil(PAGE_SECTORS) as u32, ..Work::default() }
+        Work { submitted: 1, pages: sectors.div_ceil(PAGE_SECTORS), ..Work::default() }
     }
 
     /// CPU time outside the elevator's lock.

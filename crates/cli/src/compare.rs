@@ -10,7 +10,9 @@ use crate::watching::watch;
 use crate::words::{self, command_line};
 use clap::Args;
 use goodness::standard::Field;
-use goodness::{Again, Circumstances, Contender, Plan, Runs, Timelines, Work, check_names, recordings, shipped};
+use goodness::{
+    Again, Circumstances, Contender, Plan, RUNS_MAX, Runs, Timelines, Work, check_names, recordings, shipped,
+};
 use goodness_report::model::{self, Details};
 
 /// Slices of each policy's first run that the report's timeline keeps.
@@ -102,8 +104,8 @@ impl Compare {
     /// # Errors
     /// Bad input, files that cannot be written, faults and violations.
     pub fn run(&self) -> Result<u8, Failure> {
-        if self.runs == 0 || self.runs > 10_000 {
-            return Err(Failure::usage(format!("--runs {} is outside 1 ..= 10000", self.runs)));
+        if self.runs == 0 || self.runs > RUNS_MAX {
+            return Err(Failure::usage(format!("--runs {} is outside 1 ..= {RUNS_MAX}", self.runs)));
         }
         self.rank_by.as_deref().map(goodness::check_rank).transpose()?;
         if self.suite.is_some() || self.each {
@@ -118,7 +120,7 @@ impl Compare {
         check_names(&self.policy, &self.elevator)?;
         stop::heed()?;
         let (mut runs, about, details) = self.runs(&outputs)?;
-        self.rank_by.as_deref().map(|metric| runs.can_rank_by(metric)).transpose()?;
+        self.rank_by.as_deref().map(|metric| runs.check_rank_by(metric)).transpose()?;
         let ranked_by = self.rank_by.clone().or(details.ranked_by);
         let details = Details { command: Some(command_line()), ranked_by, ..details };
         let report = runs.report(circumstances(about, details, &|again| {

@@ -10,7 +10,7 @@ use crate::watching::watch;
 use crate::words::{self, command_line};
 use clap::Args;
 use goodness::diff::{self, Asked, Saved};
-use goodness::{Contender, Plan, Runs, Work, check_names, recordings};
+use goodness::{Contender, Plan, RUNS_MAX, Runs, Work, check_names, recordings};
 use goodness_report::Report;
 use goodness_report::diff::gate::Condition;
 use goodness_report::diff::{Diff, Outcome, junit, page, table, text};
@@ -50,7 +50,7 @@ pub struct Diffing {
     #[arg(long, value_name = "ELEVATOR[:KEY=VAL,…]")]
     elevator: Vec<String>,
     /// Runs of each arm.
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=i64::from(RUNS_MAX)))]
     runs: u32,
     /// Random seed.
     #[arg(long, default_value_t = 1)]

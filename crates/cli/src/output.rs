@@ -12,6 +12,7 @@ use goodness_table::Table;
 use serde::Serialize;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Outputs that `compare` and `run` share.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -226,14 +227,23 @@ pub fn check_file(path: &Path) -> Result<(), Failure> {
     atomic::check(path).map_err(Failure::usage)
 }
 
-/// Prints a line to standard output. A reader that went away is not an error: the program ends quietly.
+/// True once the reader of standard output went away.
+static HAS_NO_READER: AtomicBool = AtomicBool::new(false);
+
+/// Prints a line to standard output. A reader that went away is not an error: the rest is not printed, but files are
+/// written and the exit code is what it would be.
 pub fn say(text: std::fmt::Arguments) {
+    if HAS_NO_READER.load(Ordering::Relaxed) {
+        return;
+    }
     let mut out = std::io::stdout().lock();
-    if let Err(error) = writeln!(out, "{text}").and_then(|()| out.flush()) {
-        if error.kind() != std::io::ErrorKind::BrokenPipe {
+    match writeln!(out, "{text}").and_then(|()| out.flush()) {
+        Ok(()) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => HAS_NO_READER.store(true, Ordering::Relaxed),
+        Err(error) => {
             eprintln!("error: standard output cannot be written: {error}");
+            std::process::exit(1);
         }
-        std::process::exit(if error.kind() == std::io::ErrorKind::BrokenPipe { 0 } else { 1 });
     }
 }
 

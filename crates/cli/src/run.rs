@@ -8,7 +8,7 @@ use crate::stop;
 use crate::watching::watch;
 use crate::words::{self, command_line};
 use clap::Args;
-use goodness::{Plan, PolicySpec, Timelines, Work, check_names, shipped};
+use goodness::{Plan, PolicySpec, RUNS_MAX, Timelines, Work, check_names, shipped};
 use goodness_report::model::Details;
 use goodness_report::schedule;
 
@@ -43,7 +43,7 @@ pub struct Run {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Replication of a comparison to show, from 0.
-    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(..10_000))]
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(..i64::from(RUNS_MAX)))]
     replication: u32,
     /// Print the first N slices: time, CPU, task, wait and run time.
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "50")]

@@ -61,7 +61,7 @@ impl Shrinking {
         let parse = |text: &String| PolicySpec::parse(text).map(Contender::policy);
         let arms = self.policy.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
         let text = std::fs::read_to_string(&self.file)
-            .map_err(|why| Failure::usage(format!("{}: cannot be read: {why}", self.file)))?;
+            .map_err(|why| Failure::usage(format!("{}: no experiment (.toml) can be read: {why}", self.file)))?;
         stop::heed()?;
         let Shrunk { text, shows, tried, is_smallest } =
             shrink((&self.file, &text), &arms, symptom, self.seed, &watch())?;

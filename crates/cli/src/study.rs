@@ -6,7 +6,7 @@ use crate::verbosity::Verbosity;
 use crate::words::quoted;
 use crate::{output, progress, stop};
 use clap::Args;
-use goodness::catalogue;
+use goodness::{RUNS_MAX, catalogue};
 use goodness_core::spelling::nearest;
 use goodness_study::{Conducted, Conducting, CustomStudy, Document, Lab, Published, STUDIES, Study};
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ pub struct Conduct {
     #[arg(default_value = "list")]
     name: String,
     /// Replications of each run. By default the study's own number.
-    #[arg(long, value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(2..=i64::from(RUNS_MAX)))]
     runs: Option<u32>,
     /// Random seed.
     #[arg(long, default_value_t = 1)]

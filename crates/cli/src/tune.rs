@@ -9,7 +9,7 @@ use crate::words::{self, command_line};
 use crate::{output, progress, stop};
 use clap::Args;
 use goodness::tune::{Effort, Guard, Objective, Space, Tuning};
-use goodness::{Progress, Refusal, Work};
+use goodness::{Progress, RUNS_MAX, Refusal, Work};
 use goodness_report::tune::{self, Answer, Tuning as Tuned};
 use std::path::PathBuf;
 
@@ -59,7 +59,7 @@ pub struct Tune {
     #[arg(long, value_name = "CONDITION")]
     keep: Vec<String>,
     /// Held-out runs of each finalist.
-    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(2..=i64::from(RUNS_MAX)))]
     runs: u32,
     /// A candidate's runs in the search, at most.
     #[arg(long, value_name = "RUNS", default_value_t = 18, value_parser = clap::value_parser!(u32).range(2..=1_000))]

@@ -9,7 +9,7 @@ use crate::watching::watch;
 use crate::words;
 use clap::Args;
 use goodness::why::{Latencies, Question, Simulated};
-use goodness::{check_names, shipped};
+use goodness::{RUNS_MAX, check_names, shipped};
 use goodness_core::Time;
 use goodness_report::why;
 use std::path::PathBuf;
@@ -49,7 +49,7 @@ pub struct Why {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Replication of a comparison to explain, from 0.
-    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(..10_000))]
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(..i64::from(RUNS_MAX)))]
     replication: u32,
     /// What is late: requests; I/Os; waits for a CPU of tasks that sleep (waits), of these only those after a wake-up
     /// (wakeups), or of all tasks (all). Default: requests if there are any, else io of disks, else waits.

@@ -25,6 +25,13 @@ pub struct IoContext<'a> {
 }
 
 impl IoContext<'_> {
+    /// The jiffy of the event.
+    #[inline]
+    #[must_use]
+    pub const fn jiffies(&self) -> u64 {
+        self.facts.jiffies(self.now)
+    }
+
     /// Reports that `elements` of `kind` were examined: queues and requests looked at ([`Effort::Search`]), lists and
     /// tree levels passed ([`Effort::Insert`]), accounts of tokens, budgets or statistics ([`Effort::Recalculate`]).
     #[inline]

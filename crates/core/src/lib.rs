@@ -76,8 +76,8 @@ pub use policy::{Context, CpuPolicy, Dequeue, Enqueue, Idle, Pick, Preemption, P
 pub use reason::{Reason, Standing, Why};
 pub use registry::{About, MadePolicy, Needs, PolicyEntry, Registered, Typed};
 pub use request::{
-    DiskId, HwQueue, Io, IoClass, IoPriority, Operation, QueueFacts, Request, RequestId, RequestTable, SECTOR_BYTES,
-    Submitter,
+    DiskId, HwQueue, Io, IoClass, IoPriority, Operation, PAGE_BYTES, PAGE_SECTORS, QueueFacts, Request, RequestId,
+    RequestTable, SECTOR_BYTES, Submitter,
 };
 pub use rng::{Rng, Seed};
 pub use storage::{DiskSpec, FileId, FileSpec, IoStep, Layout, Piece, StorageSpec, VolumeId, VolumeSpec};

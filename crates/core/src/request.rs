@@ -5,6 +5,10 @@ use crate::time::{Span, Time};
 
 /// Bytes of a sector. Addresses and sizes of block I/O count sectors.
 pub const SECTOR_BYTES: u64 = 512;
+/// Bytes of a page of memory.
+pub const PAGE_BYTES: u64 = 4096;
+/// Sectors of a page.
+pub const PAGE_SECTORS: u32 = (PAGE_BYTES / SECTOR_BYTES) as u32;
 
 /// A disk of the machine, or of a run without CPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

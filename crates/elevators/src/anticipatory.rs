@@ -18,6 +18,7 @@ mod tests;
 
 use crate::parts::dispatch_list::DispatchList;
 use crate::parts::fifo::{Arrivals, Fifo, age};
+use crate::parts::kind::{ASYNC, SYNC, kind_of};
 use crate::parts::nearest_request::{beside, better};
 use crate::parts::selected::Selected;
 use crate::parts::sorted::{Sectors, Sorted};
@@ -42,8 +43,6 @@ goodness_core::tunables! {
     }
 }
 
-const ASYNC: usize = 0;
-const SYNC: usize = 1;
 
 /// The requests of one kind: synchronous (with all reads), or asynchronous writes.
 #[derive(Debug, Default)]
@@ -96,16 +95,6 @@ pub struct Anticipatory {
     selected: Selected,
     /// Time at which the layer was asked to dispatch without an event of its own.
     kick: Option<Time>,
-}
-
-#[inline]
-fn kind_of(request: &Request) -> usize {
-    usize::from(request.counts_as_sync())
-}
-
-#[inline]
-fn jiffies(cx: &IoContext) -> u64 {
-    cx.facts.jiffies(cx.now)
 }
 
 impl RegisteredElevator for Anticipatory {
@@ -169,7 +158,7 @@ impl Anticipatory {
                 return Some(oldest);
             }
         }
-        if !(reads && writes && self.batch_is_over(jiffies(cx))) {
+        if !(reads && writes && self.batch_is_over(cx.jiffies())) {
             let kind = self.batch.kind;
             let next = self.kinds[kind].next;
             if kind == SYNC && self.anticipates {
@@ -182,7 +171,7 @@ impl Anticipatory {
             }
             if let Some(next) = next {
                 if reads && !writes {
-                    self.batch.ends = jiffies(cx) + self.kinds[SYNC].batch;
+                    self.batch.ends = cx.jiffies() + self.kinds[SYNC].batch;
                 }
                 return Some(self.expired(cx, kind).unwrap_or(next));
             }
@@ -193,7 +182,7 @@ impl Anticipatory {
     /// True to wait rather than dispatch `next`.
     fn waits(&mut self, cx: &IoContext, next: Option<RequestId>) -> bool {
         let candidate = next.map(|next| (&cx.requests[next], true));
-        self.anticipation.waits_rather_than(jiffies(cx), self.kinds[SYNC].head, candidate)
+        self.anticipation.waits_rather_than(cx.jiffies(), self.kinds[SYNC].head, candidate)
     }
 
     fn batch_is_over(&self, now: u64) -> bool {
@@ -207,7 +196,7 @@ impl Anticipatory {
     /// Ends the batch and returns the first request of the next one, or `None` while requests of the old one are in
     /// flight.
     fn change_batch(&mut self, cx: &IoContext, reads: bool, writes: bool) -> Option<RequestId> {
-        let now = jiffies(cx);
+        let now = cx.jiffies();
         let was = self.batch.kind;
         let candidate = if reads && !(writes && was == SYNC) {
             self.batch.kind = SYNC;
@@ -250,14 +239,14 @@ impl Anticipatory {
         self.undone -= 1;
         let begins = self.batch.is_draining && self.undone == 0;
         if begins {
-            self.begin_batch(jiffies(cx));
+            self.begin_batch(cx.jiffies());
         }
         begins
     }
 
     /// The oldest request if it has expired; checked once per expiry time.
     fn expired(&mut self, cx: &IoContext, kind: usize) -> Option<RequestId> {
-        let now = jiffies(cx);
+        let now = cx.jiffies();
         let kind = &mut self.kinds[kind];
         if now - kind.checked < kind.expire {
             return None;
@@ -374,7 +363,7 @@ impl Elevator for Anticipatory {
         self.by_arrival.reserve(slots);
         self.chosen.reserve(slots);
         let io = &cx.requests[request];
-        let (now, kind) = (jiffies(cx), kind_of(io));
+        let (now, kind) = (cx.jiffies(), kind_of(io));
         self.anticipation.arrived(now, io, kind == SYNC);
         let of_kind = &mut self.kinds[kind];
         of_kind.arrivals.push(&mut self.by_arrival, request);
@@ -404,7 +393,7 @@ impl Elevator for Anticipatory {
     }
 
     fn complete(&mut self, cx: &IoContext, request: RequestId) {
-        let (now, io) = (jiffies(cx), &cx.requests[request]);
+        let (now, io) = (cx.jiffies(), &cx.requests[request]);
         let kind = kind_of(io);
         cx.examined(Effort::Recalculate, 2);
         if !self.undo(cx) && self.batch.is_new && self.batch.kind == kind {
@@ -422,7 +411,7 @@ impl Elevator for Anticipatory {
 
     fn timer(&mut self, cx: &IoContext) {
         self.kick = None;
-        if self.anticipation.ends().is_some_and(|at| at <= jiffies(cx)) {
+        if self.anticipation.ends().is_some_and(|at| at <= cx.jiffies()) {
             self.anticipation.timed_out();
         }
     }

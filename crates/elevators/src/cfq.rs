@@ -167,7 +167,7 @@ impl Cfq {
 
     /// Makes room for the request's slot and the queue of its process, which may be new under an old number.
     fn prepare(&mut self, cx: &IoContext, request: &Request) {
-        let (slots, now) = (cx.requests.slots(), cx.facts.jiffies(cx.now));
+        let (slots, now) = (cx.requests.slots(), cx.jiffies());
         self.sectors.reserve(slots);
         self.by_arrival.reserve(slots);
         self.chosen.reserve(slots);
@@ -323,7 +323,7 @@ impl Elevator for Cfq {
     }
 
     fn insert(&mut self, cx: &IoContext, request: RequestId) -> Run {
-        let (now, io) = (cx.facts.jiffies(cx.now), &cx.requests[request]);
+        let (now, io) = (cx.jiffies(), &cx.requests[request]);
         self.prepare(cx, io);
         let number = queue_of(io);
         let queue = &mut self.queues[number as usize];
@@ -354,7 +354,7 @@ impl Elevator for Cfq {
     }
 
     fn complete(&mut self, cx: &IoContext, request: RequestId) {
-        let (now, io) = (cx.facts.jiffies(cx.now), &cx.requests[request]);
+        let (now, io) = (cx.jiffies(), &cx.requests[request]);
         let number = queue_of(io);
         cx.examined(Effort::Recalculate, 3);
         let queue = self.queue_mut(number);
@@ -388,7 +388,7 @@ impl Elevator for Cfq {
     }
 
     fn timer(&mut self, cx: &IoContext) {
-        let now = cx.facts.jiffies(cx.now);
+        let now = cx.jiffies();
         self.kick = None;
         self.grace_timer = self.grace_timer.filter(|at| *at > now);
         if self.idle_timer.is_some_and(|at| at <= now) {
@@ -401,7 +401,7 @@ impl Elevator for Cfq {
         let Some(queue) = self.queues.get_mut(number as usize) else { return };
         queue.pattern.has_exited = true;
         if self.active == Some(number) {
-            self.expire(cx.facts.jiffies(cx.now));
+            self.expire(cx.jiffies());
             self.kick = Some(cx.now);
         }
     }

@@ -14,6 +14,7 @@ mod tests;
 
 use crate::parts::dispatch_list::DispatchList;
 use crate::parts::fifo::{Arrivals, Fifo, age};
+use crate::parts::kind::kind_of;
 use crate::parts::nearest_request::{Backward, beside, better};
 use crate::parts::sorted::{Sectors, Sorted};
 use goodness_core::{
@@ -99,17 +100,6 @@ pub struct CfqV2 {
     is_tagged: bool,
     /// Queues of the current pass.
     pass: Vec<u32>,
-}
-
-/// Kind of a request: 1 for synchronous ones, as in the source.
-#[inline]
-fn kind_of(request: &Request) -> usize {
-    usize::from(request.counts_as_sync())
-}
-
-#[inline]
-fn jiffies(cx: &IoContext) -> u64 {
-    cx.facts.jiffies(cx.now)
 }
 
 impl RegisteredElevator for CfqV2 {
@@ -221,7 +211,7 @@ impl CfqV2 {
 
     /// The next request of a non-empty queue.
     fn pick(&mut self, cx: &IoContext, index: usize) -> RequestId {
-        let now = jiffies(cx);
+        let now = cx.jiffies();
         let queue = &mut self.queues[index];
         if queue.rescued.is_none_or(|last| now - last >= self.batch_expire) {
             for (fifo, expire) in queue.arrivals.iter().zip(self.expire) {
@@ -367,7 +357,7 @@ impl Elevator for CfqV2 {
         if self.is_tagged {
             return;
         }
-        let now = jiffies(cx);
+        let now = cx.jiffies();
         let (took, second) = (now - cx.facts.jiffies(io.issued), self.second);
         self.account(io.submitter.index(), |queue| {
             if queue.service_start.is_some_and(|start| now > start + second) {
@@ -409,7 +399,7 @@ impl CfqV2 {
 
     /// Counts a request given to the device, which is the unit of service on tagged devices.
     fn account_dispatch(&mut self, cx: &IoContext, index: usize) {
-        let (now, second) = (jiffies(cx), self.second);
+        let (now, second) = (cx.jiffies(), self.second);
         let queue = &mut self.queues[index];
         let start = *queue.service_start.get_or_insert(now);
         if self.is_tagged {

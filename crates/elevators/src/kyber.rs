@@ -287,5 +287,5 @@ impl Kyber {
 /// Expiry of a kernel timer of `ms` milliseconds: whole jiffies, from the start of the current one.
 fn after_jiffies(cx: &IoContext, ms: u64) -> Time {
     let jiffies = cx.facts.jiffies_up(Span::from_ms(ms));
-    Time((cx.facts.jiffies(cx.now) + jiffies) * cx.facts.jiffy().0)
+    Time((cx.jiffies() + jiffies) * cx.facts.jiffy().0)
 }

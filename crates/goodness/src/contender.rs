@@ -33,6 +33,10 @@ impl Contender {
     /// # Errors
     /// As [`Contender::arm`].
     pub fn arms(typed: &[String], standard: &PolicySpec) -> Result<Vec<Contender>, Refusal> {
+        if typed.iter().any(|text| text.trim().is_empty()) {
+            let remedy = "write base for the unchanged work, or a change such as redis.nice=-5";
+            return Err(Refusal::usage("an arm is empty").remedy(remedy).option("arm"));
+        }
         let arms = typed.iter().map(|text| Contender::arm(text, standard)).collect::<Result<_, _>>()?;
         Ok(Contender::with_base(arms, standard))
     }

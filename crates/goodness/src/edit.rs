@@ -56,6 +56,8 @@ pub const HOG: &str = "added-hog";
 const HOG_SPACE: u32 = u32::MAX;
 /// Keys of a task, a lock or a disk that an edit can set.
 const KEYS: [&str; 8] = ["nice", "class", "slice", "affinity", "compute", locks::KEY, disks::KEYS[0], disks::KEYS[1]];
+/// Shortest and longest slice that a task can ask for (`sched_setattr`).
+const SLICES: (Span, Span) = (Span::from_us(100), Span::from_ms(100));
 /// Classes that an edit can set.
 const CLASSES: [Class; 5] = [Class::Normal, Class::Batch, Class::Idle, Class::Fifo, Class::RoundRobin];
 
@@ -67,7 +69,12 @@ impl Edit {
     /// # Errors
     /// An unknown key (the nearest is named), or a value of the wrong kind or out of range.
     pub fn parse(text: &str) -> Result<Option<Edit>, Refusal> {
-        let Some((left, value)) = text.split_once('=').filter(|(left, _)| !left.contains(':')) else { return Ok(None) };
+        // Tasks and disks may have colons in their names: `kworker/0:1`, `8:0`.
+        let is_edit = |left: &str| match left.rsplit_once('.') {
+            Some((_, key)) => !left.contains(':') || groups::keys(&KEYS).any(|known| known == key),
+            None => !left.contains(':'),
+        };
+        let Some((left, value)) = text.split_once('=').filter(|(left, _)| is_edit(left)) else { return Ok(None) };
         let what = match (left, left.rsplit_once('.')) {
             ("cpus", _) => What::Cpus(number(text, value, 1, goodness_core::CPUS_MAX as u32)?),
             ("hz", _) => What::Hz(number(text, value, 1, 100_000)?),
@@ -181,6 +188,14 @@ impl fmt::Display for Edit {
     }
 }
 
+/// A slice that a task asks for: 0 is the default, as in Linux, which brings all others within its limits.
+fn slice(text: &str, value: &str) -> Result<Span, Refusal> {
+    let slice = Span::parse(value).map_err(|why| wrong(text, &why))?;
+    let is_taken = slice == Span::ZERO || (SLICES.0..=SLICES.1).contains(&slice);
+    let refused = || wrong(text, "a slice is from 100us to 100ms").remedy("or write 0ms for the default");
+    is_taken.then_some(slice).ok_or_else(refused)
+}
+
 impl Change {
     fn parse(text: &str, key: &str, value: &str) -> Result<Change, Refusal> {
         Ok(match key {
@@ -195,7 +210,7 @@ impl Change {
                 let class = known.ok_or_else(|| wrong(text, "there is no such class").remedy(suggest(name, names)))?;
                 Change::Class(class, number(text, priority, 1, 99)? as u8)
             }
-            "slice" => Change::Slice(Span::parse(value).map_err(|why| wrong(text, &why))?),
+            "slice" => Change::Slice(slice(text, value)?),
             "affinity" if value == apart::OWN => Change::Apart,
             "affinity" => Change::Affinity(cpus(text, value)?),
             "compute" => Change::Compute(Percent::parse(text, value)?),
@@ -224,7 +239,7 @@ impl Change {
                 task.class = *class;
                 task.rt_priority = if class.is_realtime() { *priority } else { 0 };
             }
-            Change::Slice(slice) => task.slice = Some(*slice),
+            Change::Slice(slice) => task.slice = Some(*slice).filter(|slice| *slice > Span::ZERO),
             Change::Affinity(cpus) => task.affinity = CpuSet::of(cpus),
             Change::Apart | Change::Compute(_) => {}
         }
@@ -362,7 +377,10 @@ pub(crate) fn apply(
         }
         if !found {
             let names: BTreeSet<&str> = work.tasks.iter().map(|spec| spec.name.as_str()).collect();
-            return Err(wrong(&edit.text, &format!("no task is called \"{whom}\"")).remedy(suggest(whom, names)));
+            let all = format!("{whom}-*");
+            let is_numbered = names.iter().any(|name| matches(&all, name));
+            let remedy = if is_numbered { format!("\"{all}\" names all of them") } else { suggest(whom, names) };
+            return Err(wrong(&edit.text, &format!("no task is called \"{whom}\"")).remedy(remedy));
         }
     }
     Ok(())

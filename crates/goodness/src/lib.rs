@@ -103,7 +103,7 @@ pub use plan::{Plan, Timelines};
 pub use progress::{Account, Progress, Shown, Watch, unwatched};
 pub use recorded::Recorded;
 pub use refusal::{Kind, Refusal, See};
-pub use replication::Replication;
+pub use replication::{RUNS_MAX, Replication};
 pub use report::{Circumstances, unit_of};
 pub use run::{Named, RunResult};
 pub use runs::{Arm, Runs, check_rank};

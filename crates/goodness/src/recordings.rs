@@ -34,7 +34,7 @@ pub fn of_one_load<E: From<Refusal>, W: Borrow<Work>>(
         about.add(name, work)?;
         let mut runs = run(name, work)?;
         if inputs.len() > 1 {
-            is_replayed(name, &runs)?;
+            check_replayed(name, &runs)?;
             runs.arms.iter_mut().for_each(|arm| arm.average(shown(name)));
         }
         match &mut merged {
@@ -151,7 +151,7 @@ impl Several<'_> {
     }
 }
 
-fn is_replayed(name: &str, runs: &Runs) -> Result<(), Refusal> {
+fn check_replayed(name: &str, runs: &Runs) -> Result<(), Refusal> {
     match runs.sampling {
         Sampling::Replays => Ok(()),
         _ => Err(not_a_recording(name)),

@@ -2,6 +2,9 @@
 
 use goodness_core::{Machine, Seed, Span};
 
+/// Most replications that a command runs of one arm. A choice.
+pub const RUNS_MAX: u32 = 10_000;
+
 /// One replication of a seed. The same replication of the same work is the same run in a comparison, a study, a
 /// prediction and a test, which makes them comparable.
 ///

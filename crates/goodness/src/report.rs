@@ -125,7 +125,7 @@ impl Runs {
     }
 
     /// Reasons not to trust the runs.
-    fn doubts(&self) -> Vec<String> {
+    pub(crate) fn doubts(&self) -> Vec<String> {
         let of_disks = self.fitted().iter().filter_map(FittedDisk::doubt);
         self.each_says(|arm| &arm.first.remarks.doubts).chain(of_disks).collect()
     }

@@ -163,7 +163,7 @@ impl Runs {
     ///
     /// # Errors
     /// A sentence that names the metrics they contain.
-    pub fn can_rank_by(&self, metric: &str) -> Result<(), Refusal> {
+    pub fn check_rank_by(&self, metric: &str) -> Result<(), Refusal> {
         let is_measured = |name: &str| self.arms.iter().any(|arm| arm.values(name).iter().any(Option::is_some));
         if is_measured(metric) {
             return Ok(());

@@ -35,6 +35,7 @@ impl Range {
         let number = |text: &str| text.parse::<f64>().ok().filter(|it| it.is_finite());
         let (low, high, is_time) = match (number(from), number(to)) {
             (Some(low), Some(high)) => (low, high, false),
+            (Some(0.0), None) => (0.0, Span::parse(to)?.0 as f64, true),
             (None, None) => (Span::parse(from)?.0 as f64, Span::parse(to)?.0 as f64, true),
             _ => return Err(format!("{from} and {to} are not of one kind; write two numbers or two times")),
         };

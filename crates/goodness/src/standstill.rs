@@ -24,8 +24,8 @@ pub(crate) fn fault(source: &dyn WorkloadSource, tasks: &[Named], fault: &Fault)
     Refusal::usage(format!("{whose} {} (at {})", fault.sentence, fault.at)).remedy(remedy)
 }
 
-/// Fails for a run that ended in a deadlock: all `tasks` of the work wait, or one waits for a lock that is never
-/// released.
+/// Fails for a run with a deadlock: all `tasks` of the work wait, or one waits for a lock that is never released while
+/// nothing else happens, or some wait for each other's locks while others run.
 ///
 /// # Errors
 /// The time, the waiting tasks, what they wait for, and the remedy.
@@ -40,7 +40,8 @@ pub(crate) fn refuse_deadlock(
         return Ok(());
     }
     let waiting = who_waits(source, tasks, outcome);
-    let what = format!("deadlock at {}: no task can continue: {waiting}", outcome.end);
+    let who = if outcome.reason == End::Quiet { "no task can continue" } else { "these never continue" };
+    let what = format!("deadlock at {}: {who}: {waiting}", outcome.end);
     let remedy = "add the wake-up or the release of the lock that they wait for";
     Err(Refusal::usage(what).at(source.name()).remedy(remedy).again(again()))
 }
@@ -48,7 +49,7 @@ pub(crate) fn refuse_deadlock(
 /// Remark on a run that ended early because the remaining tasks wait for tasks that have ended.
 pub(crate) fn remark(source: &dyn WorkloadSource, run: &RunResult) -> Option<String> {
     let outcome = &run.outcome;
-    is_stranded(source, outcome).then(|| {
+    (outcome.reason == End::Quiet && is_stranded(source, outcome)).then(|| {
         format!(
             "the run ended at {}, when no task could continue: {}",
             outcome.end,
@@ -74,8 +75,9 @@ pub(crate) fn ran_dry(recorded: &Recorded, replayed: Span) -> Option<String> {
     })
 }
 
+/// True if tasks wait for what never happens. Replays may: a recording can end before the awaited events.
 fn is_stranded(source: &dyn WorkloadSource, outcome: &Outcome) -> bool {
-    outcome.reason == End::Quiet && !outcome.waiting.is_empty() && !source.may_end_waiting()
+    !outcome.waiting.is_empty() && !source.may_end_waiting()
 }
 
 fn who_waits(source: &dyn WorkloadSource, tasks: &[Named], outcome: &Outcome) -> String {

@@ -61,15 +61,15 @@ fn a_metric_that_was_not_measured_ranks_nothing_and_those_that_were_are_named() 
         let work = work(text);
         Plan { runs: 2, ..Plan::of(&work, contenders(&["rr"])) }.run(&unwatched).unwrap()
     };
-    let few = runs("mixed:duration=100ms").can_rank_by("wakeup_latency_p999").unwrap_err().to_string();
+    let few = runs("mixed:duration=100ms").check_rank_by("wakeup_latency_p999").unwrap_err().to_string();
     assert!(few.contains("observations in a run, and needs 1000"), "{few}");
     let runs = runs("mixed:duration=3s");
-    let sentence = runs.can_rank_by("completion_time").unwrap_err().to_string();
+    let sentence = runs.check_rank_by("completion_time").unwrap_err().to_string();
     assert!(
         sentence.contains("completion_time was not measured") && sentence.contains("wakeup_latency_p99"),
         "{sentence}"
     );
-    assert_eq!(runs.can_rank_by("wakeup_latency_p99"), Ok(()));
+    assert_eq!(runs.check_rank_by("wakeup_latency_p99"), Ok(()));
 }
 
 #[test]

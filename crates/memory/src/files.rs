@@ -1,12 +1,7 @@
 //! Layout of a file on its volume: a sorted list of extents from a simple allocation model.
 
-use goodness_core::{Rng, SECTOR_BYTES};
+use goodness_core::{PAGE_SECTORS, Rng};
 use std::collections::BTreeMap;
-
-/// Bytes of a page.
-pub const PAGE_BYTES: u64 = 4096;
-/// Sectors of a page.
-pub const PAGE_SECTORS: u32 = (PAGE_BYTES / SECTOR_BYTES) as u32;
 
 /// Pages of a file that are contiguous on the volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@ mod read_ahead;
 mod shares;
 mod transfers;
 
-pub use files::{Extent, File, PAGE_BYTES, PAGE_SECTORS};
+pub use files::{Extent, File};
 pub use page_cache::{Limits, PageCache, Synced};
 pub use read_ahead::ReadAhead;
 pub use shares::Owner;

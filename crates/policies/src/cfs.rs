@@ -337,7 +337,7 @@ impl Order for VirtualRuntimes {
         self.entities[entity].launch_rank()
     }
 
-    fn has_run(&mut self, entity: EntityId) {
+    fn ran_elsewhere(&mut self, entity: EntityId) {
         self.entities[entity].launched = 0;
     }
 

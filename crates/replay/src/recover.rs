@@ -281,7 +281,7 @@ impl Recovery<'_> {
             OnCpu::Unknown => {
                 self.on_cpu[cpu.index()] = OnCpu::Known(who);
                 if let Some(who) = who {
-                    self.was_running(who, cpu);
+                    self.assume_ran_before(who, cpu);
                 }
                 return;
             }
@@ -306,7 +306,7 @@ impl Recovery<'_> {
     }
 
     /// The first known fact about a CPU is that `who` runs on it, so it ran there from the start.
-    fn was_running(&mut self, who: TaskId, cpu: CpuId) {
+    fn assume_ran_before(&mut self, who: TaskId, cpu: CpuId) {
         let begin = self.begin;
         let recovery = &mut self.recoveries[who.index()];
         if recovery.activity == Activity::Unseen {
@@ -350,7 +350,7 @@ impl Recovery<'_> {
     fn leave(&mut self, who: TaskId, off: Off, at: Time) {
         if self.recoveries[who.index()].activity == Activity::Unseen {
             let cpu = self.recoveries[who.index()].cpu;
-            self.was_running(who, cpu);
+            self.assume_ran_before(who, cpu);
         }
         self.recoveries[who.index()].account(at);
         self.recoveries[who.index()].activity = match off {

@@ -3,7 +3,7 @@
 
 use crate::change::{self, change, change_in_words, interval_in_words};
 use crate::figure::{self, printable};
-use crate::model::{Better, InputKind, MetricSummary, PolicyReport, Report, Sampling, Verdict};
+use crate::model::{Better, InputKind, MetricSummary, PolicyReport, Report, Sampling, Trust, Verdict};
 use goodness_observe::title;
 
 /// Metrics named that got worse; the tables have all.
@@ -23,16 +23,8 @@ impl Report {
     pub fn conclusion(&self) -> String {
         let Some(metric) = self.ranked_by() else { return self.unranked() };
         let Some(answer) = self.answer(metric) else { return String::new() };
-        match self.trust.as_ref().filter(|trust| trust.is_untrusted()) {
-            Some(trust) => {
-                let more = match trust.because.len() {
-                    0 | 1 => String::new(),
-                    2 => " (and one more reason)".into(),
-                    reasons => format!(" (and {} more reasons)", reasons - 1),
-                };
-                let because = trust.because.first().map_or("", String::as_str);
-                format!("Untrusted: {because}{more}. The simulation alone says: {answer}.")
-            }
+        match self.trust.as_ref().and_then(Trust::warning) {
+            Some(warning) => format!("{warning} {answer}."),
             None => format!("{answer}{}.", self.assurance(metric).map_or_else(String::new, |it| format!("; {it}"))),
         }
     }

@@ -24,6 +24,20 @@ impl Trust {
         Some(Trust { verdict, because })
     }
 
+    /// The warning before an answer that cannot be trusted: its first reason, and how many more there are.
+    pub(crate) fn warning(&self) -> Option<String> {
+        if !self.is_untrusted() {
+            return None;
+        }
+        let more = match self.because.len() {
+            0 | 1 => String::new(),
+            2 => " (and one more reason)".into(),
+            reasons => format!(" (and {} more reasons)", reasons - 1),
+        };
+        let because = self.because.first().map_or("", |it| it.trim_end_matches('.'));
+        Some(format!("Untrusted: {because}{more}. The simulation alone says:"))
+    }
+
     /// True if the verdicts must not be relied on.
     #[must_use]
     pub fn is_untrusted(&self) -> bool {

@@ -66,7 +66,7 @@ pub struct Outcome {
     /// Events processed.
     pub events: u64,
     /// Waiting tasks and what they wait for, in the order of the places, if nothing could happen any more
-    /// ([`End::Quiet`]); empty after any other end.
+    /// ([`End::Quiet`]); after any other end, those that wait for each other's locks in a circle.
     pub waiting: Vec<(TaskId, Awaited)>,
     /// Figures of the limits of groups after the warm-up, by group; of policies with limits alone.
     pub cpu_stats: Vec<(GroupId, CpuStat)>,

@@ -13,7 +13,7 @@ pub struct Corrected {
     /// Corrected p-value, to compare with the family's alpha. At least the raw one, at most 1.
     pub p_value: f64,
     /// Confidence level of this comparison's interval. The i-th smallest of m p-values is tested at `alpha / (m - i +
-    /// 1)`; from the first failure on, all use its level.
+    /// 1)`, equal ones like the first of them; from the first failure on, all use its level.
     pub confidence: Confidence,
 }
 
@@ -32,8 +32,9 @@ pub fn holm(p_values: &[Option<f64>], family: Confidence) -> Vec<Option<Correcte
     order.sort_by(|a, b| a.1.total_cmp(&b.1));
     let mut corrected = vec![None; p_values.len()];
     let (mut largest, mut stopped_at) = (0.0_f64, None);
-    for (place, &(index, p)) in order.iter().enumerate() {
-        let remaining = order.len() - place;
+    for &(index, p) in &order {
+        // Equal p-values have one level, that of the first: what is the same on both sides has the same verdict.
+        let remaining = order.len() - order.partition_point(|(_, other)| *other < p);
         largest = largest.max((p * remaining as f64).min(1.0));
         if stopped_at.is_none() && p * remaining as f64 > family.alpha() {
             stopped_at = Some(remaining);
@@ -59,6 +60,11 @@ mod tests {
             levels(&[Some(0.2), Some(0.001), Some(0.01), Some(0.04)]),
             [Some(2.0), Some(4.0), Some(3.0), Some(2.0)]
         );
+    }
+
+    #[test]
+    fn equal_p_values_have_one_level() {
+        assert_eq!(levels(&[Some(0.01), Some(0.01), Some(0.04)]), [Some(3.0), Some(3.0), Some(1.0)]);
     }
 
     #[test]

@@ -23,7 +23,7 @@
 
 use crate::published::{self, Says};
 use crate::{Against, Conduct, Estimate, Findings, Lab, Number, Published, Row, Run, Study, Trial};
-use goodness::{OpenOptions, PolicySpec, Refusal, Work, unwatched};
+use goodness::{OpenOptions, PolicySpec, RUNS_MAX, Refusal, Work, unwatched};
 use goodness_core::spelling::suggest;
 use goodness_observe::METRICS;
 use goodness_work::text_file;
@@ -109,8 +109,11 @@ impl CustomStudy {
         let File { question, source, runs, conclusion, input, number } = published::parse(file, text)?;
         let place = |offset| published::place(file, text, offset);
         let runs = match runs {
-            Some(runs) if !(2..=10_000).contains(runs.get_ref()) => {
-                return Err(format!("{}: runs: a whole number in 2 ..= 10000 is needed", place(runs.span().start)));
+            Some(runs) if !(2..=RUNS_MAX).contains(runs.get_ref()) => {
+                return Err(format!(
+                    "{}: runs: a whole number in 2 ..= {RUNS_MAX} is needed",
+                    place(runs.span().start)
+                ));
             }
             runs => runs.map_or(RUNS, Spanned::into_inner),
         };

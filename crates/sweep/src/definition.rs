@@ -1,7 +1,7 @@
 //! The definition of a sweep: a TOML file.
 
 use crate::space::{Draw, Method, Parameter, Point, ValuesText, points};
-use goodness::{Refusal, check_rank};
+use goodness::{RUNS_MAX, Refusal, check_rank};
 use goodness_core::spelling::suggest;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -158,8 +158,8 @@ impl Definition {
         if let Some((name, _)) = lists.into_iter().find(|(_, is_empty)| *is_empty) {
             return Err(Refusal::usage(format!("{name} is empty")).remedy("list one or more"));
         }
-        if self.runs == 0 || self.runs > 10_000 {
-            return Err(Refusal::usage(format!("runs = {} is outside 1 ..= 10000", self.runs)));
+        if self.runs == 0 || self.runs > RUNS_MAX {
+            return Err(Refusal::usage(format!("runs = {} is outside 1 ..= {RUNS_MAX}", self.runs)));
         }
         let all = || self.inputs.iter().chain(&self.machines).chain(&self.arms);
         if let Some(unused) = self.parameters.iter().find(|it| !all().any(|template| template.names(&it.name))) {

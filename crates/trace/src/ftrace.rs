@@ -70,7 +70,7 @@ pub(crate) fn header(line: &[u8], about: &mut Metadata) -> Parsed {
                 if let Some(recording) = found.recording {
                     about.kernel = Some(recording.kernel.release.clone()).filter(|r| !r.is_empty());
                     let highest = recording.cpus.online.iter().max().map_or(0, |c| c.saturating_add(1));
-                    about.has_cpus(highest.into());
+                    about.raise_cpus(highest.into());
                     about.recording = Some(recording);
                 }
                 about.attributes.extend(found.task);
@@ -94,7 +94,7 @@ fn buffer_counts(text: &[u8], about: &mut Metadata) {
         about.entries_written = number(written);
     }
     if let Some(cpus) = words.next().and_then(|w| w.strip_prefix(b"#P:")).and_then(number) {
-        about.has_cpus(cpus);
+        about.raise_cpus(cpus);
     }
 }
 

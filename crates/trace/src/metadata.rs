@@ -36,7 +36,7 @@ pub struct Metadata {
 
 impl Metadata {
     /// The machine has at least `cpus` CPUs.
-    pub(crate) fn has_cpus(&mut self, cpus: u64) {
+    pub(crate) fn raise_cpus(&mut self, cpus: u64) {
         self.cpus = self.cpus.max(cpus.min(CPUS_MAX as u64) as u32);
     }
 

@@ -121,7 +121,7 @@ fn header(comment: &[u8], about: &mut Metadata) {
     let Some((key, value)) = split_once(comment) else { return };
     match key {
         b"os release" => about.kernel = Some(String::from_utf8_lossy(value).into()),
-        b"nrcpus online" => about.has_cpus(number(value).unwrap_or(0)),
+        b"nrcpus online" => about.raise_cpus(number(value).unwrap_or(0)),
         _ => {}
     }
 }

@@ -214,7 +214,13 @@ impl Reading<'_> {
             self.refusal = Some(TraceError::Read { path: self.name.clone(), line, source });
             return;
         }
-        self.cut = Some(format!("reading stopped at line {line}: {source}; what comes after it is missing"));
+        // Decoders say it in words of their own.
+        let is_cut = source.kind() == io::ErrorKind::UnexpectedEof || source.to_string().contains("UnexpectedEof");
+        let what = match is_cut {
+            true => format!("the file is cut off at line {line}"),
+            false => format!("reading stopped at line {line}: {source}"),
+        };
+        self.cut = Some(format!("{what}; what comes after it is missing"));
     }
 
     fn finish(mut self, consumer: &mut impl RecordConsumer) -> Result<TraceFacts, TraceError> {

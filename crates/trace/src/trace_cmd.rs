@@ -56,7 +56,7 @@ fn line(line: &[u8], about: &mut Metadata) -> Parsed {
                 return Parsed::Event(lost);
             }
             if let Some(cpus) = line.strip_prefix(b"cpus=").and_then(|n| number(n.trim_ascii())) {
-                about.has_cpus(cpus);
+                about.raise_cpus(cpus);
                 return Parsed::Nothing;
             }
             if is_remark(line) {

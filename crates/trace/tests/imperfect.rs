@@ -206,7 +206,7 @@ fn a_compressed_file_cut_in_the_middle_keeps_its_beginning() {
     let packed = compress_to_vec(text.as_bytes(), CompressionLevel::Fastest);
     let trace = load(&packed[..packed.len() / 2]).expect("the beginning is usable");
     assert!(!trace.records.is_empty() && trace.records.len() < 20_000);
-    assert!(trace.warnings[0].starts_with("reading stopped at line"), "{:?}", trace.warnings);
+    assert!(trace.warnings[0].starts_with("the file is cut off at line"), "{:?}", trace.warnings);
 }
 
 #[test]

@@ -53,7 +53,7 @@ impl Compare {
                 plan.run(&watch()).map_err(said)
             },
         )?;
-        self.rank_by.as_deref().map(|metric| runs.can_rank_by(metric)).transpose()?;
+        self.rank_by.as_deref().map(|metric| runs.check_rank_by(metric)).transpose()?;
         let ranked_by = self.rank_by.clone().or(details.ranked_by);
         let details = Details { command: Some(command_line()), ranked_by, ..details };
         let again = |again: &goodness::Again| words::reproduce(&self.options.words(named), again);

@@ -1,8 +1,9 @@
 //! `goodness diff` as a black box: answers, conditions, histories, exit codes.
 
-use crate::common::{folder, goodness, text};
+use crate::common::{command, folder, goodness, text};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 const WORK: &str = "mixed:duration=1s";
 
@@ -69,6 +70,27 @@ fn a_condition_fails_is_undecided_or_is_refused() {
     assert!(code == 2 && said.contains("there is no metric \"wakeup_p99\""), "{said}");
     let (code, said) = diff(here.path(), &[WORK, "-p", "eevdf"]);
     assert!(code == 2 && said.contains("one arm has nothing to differ from"), "{said}");
+}
+
+#[test]
+fn a_reader_that_goes_away_changes_neither_the_exit_code_nor_the_files() {
+    let here = folder();
+    let words =
+        ["diff", WORK, "-p", "eevdf", "-p", "cfs", "--runs", "2", "--fail-if", "difference", "--html", "d.html"];
+    let mut child = command(here.path(), &words).stdout(Stdio::piped()).spawn().expect("the program starts");
+    drop(child.stdout.take());
+    assert_eq!(child.wait().expect("it ends").code(), Some(1));
+    assert!(here.path().join("d.html").exists());
+}
+
+#[test]
+fn a_replay_that_misses_its_bounds_is_said_first_and_decides_no_metric() {
+    let here = folder();
+    let trace = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../recordings/block/mixed-mq-deadline.ftrace.zst");
+    let sides = ["--elevator", "mq-deadline", "--elevator", "bfq", "--runs", "4"];
+    let gate = ["--fail-if", "io_write_latency_p99 > +1%"];
+    let (code, said) = diff(here.path(), &[&[&*trace.display().to_string()], &sides[..], &gate].concat());
+    assert!(code == 3 && said.starts_with("Untrusted: ") && said.contains("simulation alone says"), "{code} {said}");
 }
 
 #[test]

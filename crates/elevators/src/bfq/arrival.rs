@@ -110,7 +110,7 @@ impl Bfq {
         if !is_late || !what.sync {
             return;
         }
-        let Some((own, first)) = self.sharing.is_due(cx.now, what.submitter) else { return };
+        let Some((own, first)) = self.sharing.take_due(cx.now, what.submitter) else { return };
         if self.idling_helps_throughput(own) || !self.schedule.are_beside(own, first) {
             return;
         }

@@ -117,7 +117,7 @@ impl Sharing {
 
     /// For a submitter that started with another and was observed long enough: its queue and that of the first, if that
     /// still has a user. Returned once; call [`Sharing::moves`] if it should join.
-    pub fn is_due(&mut self, now: Time, submitter: Submitter) -> Option<(u32, u32)> {
+    pub fn take_due(&mut self, now: Time, submitter: Submitter) -> Option<(u32, u32)> {
         let watched = self.watched.get_mut(submitter.0 as usize)?;
         let Watched { first, .. } = watched.take_if(|watched| now.since(watched.began) > LATE)?;
         let has_sharers = self.sharers[first as usize] > 0;
@@ -210,11 +210,11 @@ mod tests {
         let mut sharing = Sharing::new(1);
         let mut begin = |ms, who| sharing.enrol(at(ms), Submitter(who), (0, BE), false).0;
         let queues = [begin(0, 0), begin(180, 1), begin(181, 2)];
-        assert_eq!(sharing.is_due(at(780), Submitter(1)), None);
-        assert_eq!(sharing.is_due(at(9_000), Submitter(0)), None, "the first has nobody to join");
-        assert_eq!(sharing.is_due(at(9_000), Submitter(2)), None, "it did not begin with the first");
-        assert_eq!(sharing.is_due(at(781), Submitter(1)), Some((queues[1], queues[0])));
-        assert_eq!(sharing.is_due(at(9_000), Submitter(1)), None, "it was asked");
+        assert_eq!(sharing.take_due(at(780), Submitter(1)), None);
+        assert_eq!(sharing.take_due(at(9_000), Submitter(0)), None, "the first has nobody to join");
+        assert_eq!(sharing.take_due(at(9_000), Submitter(2)), None, "it did not begin with the first");
+        assert_eq!(sharing.take_due(at(781), Submitter(1)), Some((queues[1], queues[0])));
+        assert_eq!(sharing.take_due(at(9_000), Submitter(1)), None, "it was asked");
         assert_eq!(sharing.moves(Submitter(1), queues[0]), Some(queues[1]), "nobody is left in its own");
         assert_eq!(sharing.leaves(Submitter(0)), None);
         assert_eq!(sharing.leaves(Submitter(1)), Some(queues[0]));
@@ -227,11 +227,11 @@ mod tests {
         let (_, own) = (begin(0, 0), begin(0, 1));
         begin(0, 2);
         sharing.leaves(Submitter(0));
-        assert_eq!(sharing.is_due(at(601), Submitter(1)), None);
+        assert_eq!(sharing.take_due(at(601), Submitter(1)), None);
         assert_eq!(sharing.queue_of(Submitter(1)), Some(own));
         sharing.leaves(Submitter(2));
         sharing.enrol(at(650), Submitter(2), (0, BE), false);
-        assert_eq!(sharing.is_due(at(9_000), Submitter(2)), None);
+        assert_eq!(sharing.take_due(at(9_000), Submitter(2)), None);
     }
 
     #[test]

@@ -11,7 +11,7 @@ pub(super) const SEEKY_WAIT: Span = Span::from_ms(2);
 impl Cfq {
     /// Fills the dispatch list from the active queue.
     pub(super) fn fill(&mut self, cx: &IoContext) {
-        let now = cx.facts.jiffies(cx.now);
+        let now = cx.jiffies();
         let Some(number) = self.select(now) else { return };
         (self.idle_timer, self.filled) = (None, number);
         let queue = self.queue_mut(number);

@@ -5,6 +5,7 @@ pub mod direction;
 pub mod dispatch_list;
 pub mod edge_sweep;
 pub mod fifo;
+pub mod kind;
 pub mod nearest_request;
 pub mod sector_order;
 pub mod selected;

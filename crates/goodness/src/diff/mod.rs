@@ -30,7 +30,7 @@ use crate::runs::{Arm, Runs};
 use crate::simulation::Beside;
 use goodness_observe::{About, METRICS};
 use goodness_report::diff::{Diff, Difference, FirstDifference, Kind, Side, TaskName};
-use goodness_report::model::Sampling;
+use goodness_report::model::{Sampling, Trust};
 use judge::Row;
 
 /// Remark on the intervals of replays of one recording.
@@ -54,6 +54,7 @@ pub fn arms(plan: &Plan, input: &str, watch: &Watch) -> Result<(Diff, Runs), Ref
     diff.metrics = runs.differences();
     diff.tasks = runs.task_differences();
     diff.first_difference = first_difference(plan, &runs, watch)?;
+    diff.trust = Trust::of(runs.fidelity.as_ref(), None, runs.doubts());
     diff.notes.extend(runs.simulation_notes());
     if runs.sampling == Sampling::Replays {
         diff.notes.push(ONE_RECORDING.into());

@@ -8,7 +8,7 @@ use goodness_observe::Better;
 use goodness_report::Report;
 use goodness_report::diff::{Diff, Difference, Finding, Kind, Side, TaskDifference, TaskName};
 use goodness_report::every_run::PolicyRuns;
-use goodness_report::model::{FidelityMetric, PolicyReport, Sampling, TaskReport};
+use goodness_report::model::{FidelityMetric, PolicyReport, Sampling, TaskReport, Trust};
 use goodness_stats::compare::Doubt;
 use goodness_stats::ratio::Pairing;
 use goodness_stats::summary::mean;
@@ -37,9 +37,21 @@ pub fn results(a: (&str, &Report), b: (&str, &Report), label: Option<&str>) -> R
         return Err(Refusal::usage(format!("{} and {} measure nothing in common", a.name, b.name)));
     }
     diff.tasks = tasks(a.policy, b.policy);
+    diff.trust = trust([a.report, b.report]);
     diff.notes.extend(notes(&a, &b, is_paired));
     diff.conclude();
     Ok(diff)
+}
+
+/// Trust in both results, with the reasons of both.
+fn trust(reports: [&Report; 2]) -> Option<Trust> {
+    let mut all = reports.into_iter().filter_map(|it| it.trust.clone());
+    let mut first = all.next()?;
+    for other in all {
+        first.verdict = if other.is_untrusted() { other.verdict } else { first.verdict };
+        first.because.extend(other.because);
+    }
+    Some(first)
 }
 
 /// The label to compare on each side.

@@ -27,7 +27,7 @@ use std::path::Path;
 pub use files::files_of;
 pub(crate) use held::Held;
 pub(crate) use recording::{at_once, history, subjects};
-pub(crate) use trace::of_scheduling;
+pub(crate) use trace::{is_block_trace, of_scheduling};
 
 pub use goodness_replay::block::Events as BlockEvents;
 pub use goodness_replay::{Arrivals, Ends, Others, ReplayOptions};

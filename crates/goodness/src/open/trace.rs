@@ -4,12 +4,12 @@ use super::block::Purpose;
 use super::held::{Held, refusal};
 use super::recording::recover_work;
 use super::text::sha256;
-use super::{OpenOptions, block, recorded_by};
+use super::{OpenOptions, block, is_recording, recorded_by};
 use crate::progress::Watch;
 use crate::refusal::{Refusal, See};
 use crate::shipped;
 use crate::work::Work;
-use goodness_trace::{Excerpt, Recording};
+use goodness_trace::{Excerpt, Recording, TraceError};
 use goodness_work::models::WORKLOADS;
 use std::path::Path;
 
@@ -33,8 +33,12 @@ pub(super) fn open(text: &str, options: &OpenOptions, watch: &Watch) -> Result<W
 /// A trace to hold against its replay.
 pub(super) fn open_recording(text: &str, options: &OpenOptions, watch: &Watch) -> Result<Work, Refusal> {
     let is_model = WORKLOADS.iter().any(|model| Some(model.name) == text.split(':').next());
-    if is_model && !Path::new(text).exists() {
-        let what = format!("\"{text}\" is a built-in workload; only a recording can be compared with its replay");
+    let kind = match Path::new(text).exists() {
+        true => (!is_recording(text)).then_some("states its work"),
+        false => is_model.then_some("is a built-in workload"),
+    };
+    if let Some(kind) = kind {
+        let what = format!("\"{text}\" {kind}; only a recording can be compared with its replay");
         return Err(Refusal::usage(what).remedy("name a recording").see(See::WorkloadsAndRecordings));
     }
     let held = Held::of(text, watch)?;
@@ -46,6 +50,16 @@ pub(super) fn open_recording(text: &str, options: &OpenOptions, watch: &Watch) -
         Ok(found) => recording(&held, &found, options),
         Err(why) => measured(block::instead(&held, options, why, Purpose::Verify)?, text),
     }
+}
+
+/// True if the file or folder called `text` is a trace of block I/O, and not of scheduling.
+pub(crate) fn is_block_trace(text: &str, watch: &Watch) -> bool {
+    let is_other = |held: &Held| {
+        let found = held.recording(Excerpt::WHOLE, watch);
+        matches!(found, Ok(Err(TraceError::NotATrace { .. } | TraceError::NoSwitches { .. })))
+    };
+    let path = Path::new(text);
+    path.is_dir() || path.is_file() && Held::of(text, watch).is_ok_and(|held| is_other(&held) && held.block().is_ok())
 }
 
 /// Reads `window` of a recording of scheduling.

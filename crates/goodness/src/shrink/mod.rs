@@ -57,7 +57,10 @@ pub fn shrink(
     seed: u64,
     watch: &Watch,
 ) -> Result<Shrunk, Refusal> {
-    Experiment::read(file, text).map_err(Refusal::usage)?;
+    Experiment::read(file, text).map_err(|why| match file.ends_with(".toml") {
+        true => Refusal::usage(why),
+        false => Refusal::usage(format!("{file} is no experiment: {why}")).remedy("name a file that ends in .toml"),
+    })?;
     let table: Table = toml::from_str(text).expect("it was read");
     let is_cancelled = AtomicBool::new(false);
     let shows = |text: &str, count: u32| {
@@ -74,7 +77,7 @@ pub fn shrink(
         if is_cancelled.into_inner() {
             return Err(Refusal::cancelled());
         }
-        return Err(Refusal::usage(format!("{file} does not show {}", symptom.sought())).remedy("name what it shows"));
+        return Err(Refusal::usage(format!("{file} does not show {}", symptom.sought())).remedy(symptom.instead()));
     };
     let (last, tried) = (RefCell::new(found), Cell::new(0));
     let reduced = reduce::reduce(table, |candidate| {
@@ -96,6 +99,15 @@ pub fn shrink(
 }
 
 impl Symptom {
+    /// What to ask for where it is not shown.
+    const fn instead(self) -> &'static str {
+        match self {
+            Symptom::Difference => "name arms that differ on it",
+            Symptom::Violation => "name a second policy for a difference, or a time that a task waits",
+            Symptom::Wait(_) => "name a shorter time",
+        }
+    }
+
     fn sought(self) -> String {
         match self {
             Symptom::Difference => "a difference between the arms".into(),

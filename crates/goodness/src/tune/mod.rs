@@ -233,7 +233,7 @@ impl Tuning<'_> {
             let looks = self.looks(round);
             let mut measure = |table: &mut Table, candidates: &[usize], blocks: u32| {
                 bench.measure((table, &contenders), candidates, blocks, ((round + 1).min(rounds), rounds))?;
-                self.is_measured(table)
+                self.check_measured(table)
             };
             let raced = race(&entrants, (&looks, keep), &rules, &mut search.table, &mut measure);
             let (survivors, losers) = raced?;
@@ -293,7 +293,7 @@ impl Tuning<'_> {
     }
 
     /// Refuses an objective or a guard that the default's runs do not have.
-    fn is_measured(&self, table: &Table) -> Result<(), Refusal> {
+    fn check_measured(&self, table: &Table) -> Result<(), Refusal> {
         let names = std::iter::once(self.objective.metric.name).chain(self.guards.iter().map(|it| it.metric.name));
         let missing = names.enumerate().find(|(place, _)| table.pairs([DEFAULT; 2], *place, usize::MAX).0.is_empty());
         match missing {

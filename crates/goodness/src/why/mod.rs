@@ -11,7 +11,7 @@ mod rules;
 mod run;
 mod simulated;
 
-use crate::open::{OpenOptions, is_recording, open};
+use crate::open::{OpenOptions, is_block_trace, is_recording, open};
 use crate::progress::Watch;
 use crate::refusal::Refusal;
 use crate::spec::PolicySpec;
@@ -55,7 +55,10 @@ pub fn why(
     let is_asked = options.is_of_a_run() || run.policy.is_some() || run.elevator.is_some() || run.arm.is_some();
     let is_recording = is_recording(input);
     if is_recording && !is_asked && !question.profile {
-        return why_recorded(input, &options, question, watch);
+        let told = why_recorded(input, &options, question, watch);
+        if told.is_ok() || !is_block_trace(input, watch) {
+            return told;
+        }
     }
     // Whom it is about is a matter of the recording, or else of the run.
     let judge = if is_recording { Vec::new() } else { std::mem::take(&mut options.judge) };

@@ -190,7 +190,7 @@ impl PlayState {
     }
 
     /// Counts one more thread as set up.
-    pub fn is_ready(&self) {
+    pub fn count_ready(&self) {
         self.ready.fetch_add(1, Ordering::SeqCst);
         sys::write_byte(&self.notify, b'r');
     }

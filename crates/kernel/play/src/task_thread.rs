@@ -115,7 +115,7 @@ impl TaskThread {
         if let Some(start) = self.start {
             let parker = &state.parkers[self.thread];
             parker.prepare();
-            state.is_ready();
+            state.count_ready();
             if parker.wait(FOR_EVER, &state.end) == Woken::Over {
                 return Ok(());
             }

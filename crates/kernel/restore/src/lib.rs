@@ -302,7 +302,7 @@ impl Undo {
     }
 
     /// Records that nothing is left to undo.
-    pub fn is_done(mut self) {
+    pub fn forget(mut self) {
         if let Some(number) = self.number.take() {
             self.inner.state().forget(number);
         }

@@ -126,7 +126,7 @@ fn killed_at(at: &Path, steps: usize, guard: &str) -> bool {
 }
 
 /// Waits until only the scratch folder itself is left.
-fn is_as_found(at: &Path, what: &str) {
+fn wait_until_as_found(at: &Path, what: &str) {
     let left = || {
         let kept = ["journal", "goodness-settings"];
         let entries = fs::read_dir(at).expect("scratch").flatten().map(|entry| entry.file_name());
@@ -170,7 +170,7 @@ fn the_guard_undoes_everything_wherever_the_owner_is_killed() {
         if !killed_at(scratch.path(), steps, "guard alive") {
             break;
         }
-        is_as_found(scratch.path(), &format!("killed at step {steps}"));
+        wait_until_as_found(scratch.path(), &format!("killed at step {steps}"));
         steps += 1;
     }
     assert!(steps >= 9, "{steps} steps");
@@ -196,7 +196,7 @@ fn the_journal_undoes_everything_wherever_owner_and_guard_are_killed() {
         for left in left {
             assert_eq!(left.undo(), Vec::<String>::new(), "step {steps}");
         }
-        is_as_found(scratch.path(), &format!("killed at step {steps}"));
+        wait_until_as_found(scratch.path(), &format!("killed at step {steps}"));
         steps += 1;
     }
     assert!(steps >= 9, "{steps} steps");
@@ -231,7 +231,7 @@ fn without_its_guard_a_process_changes_nothing_more() {
     loop {
         match restore.before(&Action::RemoveFile(scratch.path().join("goodness-a"))) {
             Err(why) => break assert!(why.to_string().contains("guard process is gone"), "{why}"),
-            Ok(undo) => undo.is_done(),
+            Ok(undo) => undo.forget(),
         }
         assert!(start.elapsed() < Duration::from_secs(5), "the guard's death is not noticed");
     }

@@ -233,13 +233,13 @@ impl<F: FnMut(Explained)> Blame<F> {
     }
 
     fn look_for(&mut self, late: Late) {
-        if self.is_wanted(late) {
+        if self.take_wanted(late) {
             self.explain(late);
         }
     }
 
     /// True if `late` is wanted once more.
-    fn is_wanted(&mut self, late: Late) -> bool {
+    fn take_wanted(&mut self, late: Late) -> bool {
         let Some(times) = self.wanted.get_mut(&late) else { return false };
         *times -= 1;
         if *times == 0 {
@@ -255,7 +255,7 @@ impl<F: FnMut(Explained)> Blame<F> {
         let cpu = self.tracker.task(task).map_or(CpuId(0), |track| track.cpu());
         if self.of == Of::Io && event.stage == IoStage::Done {
             let late = Late { task, from: Time(at.0.saturating_sub(event.span.0)), to: at, is_open: false };
-            if self.is_wanted(late) {
+            if self.take_wanted(late) {
                 (self.take)(walk::io(late, cpu, done));
             }
         } else if let Some(times) = done.filter(|_| self.state(task) == State::Blocked) {

@@ -426,7 +426,7 @@ fn time_of_lap(ops: &[ReplayOp]) -> u64 {
 }
 
 /// The original may well end with tasks that wait for wakes that never come; what they did is replayed in full.
-fn is_replayed_in_full(
+fn replay_in_full(
     machine: &Machine,
     source: &Planned,
     replication: u32,
@@ -471,7 +471,7 @@ proptest! {
         let begin = |at: Option<u64>| at.map_or(Start::WokenAt(Time::ZERO), |ns| Start::At(Time(ns)));
         let count = tasks.len();
         let source = planned(4, tasks.into_iter().map(|(steps, at)| (begin(at), steps)).collect());
-        is_replayed_in_full(&machine, &source, replication, Recorder::new(machine.cpu_count(), count))?;
+        replay_in_full(&machine, &source, replication, Recorder::new(machine.cpu_count(), count))?;
     }
 
     #[test]
@@ -484,7 +484,7 @@ proptest! {
         let count = tasks.len();
         let source = planned(count, tasks.into_iter().map(|steps| (Start::WokenAt(Time::ZERO), steps)).collect());
         let recorder = Recorder::new(machine.cpu_count(), count).of_network();
-        let recovered = is_replayed_in_full(&machine, &source, replication, recorder)?;
+        let recovered = replay_in_full(&machine, &source, replication, recorder)?;
         // Nearly half of the draws are no event loop: too few messages, or too many answered in the open.
         prop_assume!(recovered.rounds.rounds() > 0);
     }

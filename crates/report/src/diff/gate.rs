@@ -48,7 +48,8 @@ impl Condition {
         Ok(Condition { text: text.into(), what: What::Change { metric: metric.into(), above, ratio } })
     }
 
-    /// Decides the condition. It fails if the whole 95 % interval is beyond the limit, and holds if none of it is.
+    /// Decides the condition. It fails if the whole 95 % interval is beyond the limit, and holds if none of it is. A
+    /// metric of untrusted replays decides nothing.
     #[must_use]
     pub fn decide(&self, diff: &Diff) -> Gate {
         let (outcome, because) = match &self.what {
@@ -61,7 +62,12 @@ impl Condition {
             }
             What::Difference => (Outcome::Holds, "There is no difference.".into()),
             What::Change { metric, above, ratio } => match diff.metrics.iter().find(|it| it.name == *metric) {
-                Some(it) => (outcome(it, *above, *ratio), format!("{metric} of B is {}.", change(it, diff.kind))),
+                Some(it) => {
+                    let is_doubted = diff.is_untrusted();
+                    let outcome = if is_doubted { Outcome::Inconclusive } else { outcome(it, *above, *ratio) };
+                    let but = if is_doubted { ", by replays that are not to be trusted" } else { "" };
+                    (outcome, format!("{metric} of B is {}{but}.", change(it, diff.kind)))
+                }
                 None => (Outcome::Inconclusive, format!("{metric} was not measured on both sides.")),
             },
         };
@@ -87,6 +93,7 @@ fn outcome(it: &Difference, above: bool, limit: f64) -> Outcome {
 mod tests {
     use super::*;
     use crate::diff::{Kind, Side};
+    use crate::model::{Trust, TrustVerdict};
 
     fn decided(condition: &str, finding: Finding, ci95: Option<[f64; 2]>) -> Outcome {
         let mut diff = Diff::new(Kind::Arms, Side::default(), Side::default());
@@ -104,6 +111,21 @@ mod tests {
         assert_eq!(of("throughput<-5%", 0.90, 0.94), Outcome::Fails);
         assert_eq!(of("throughput < -5 %", 0.96, 1.20), Outcome::Holds);
         assert_eq!(of("throughput < -5%", 0.90, 0.96), Outcome::Inconclusive);
+    }
+
+    #[test]
+    fn a_metric_of_untrusted_replays_decides_nothing() {
+        let mut diff = Diff::new(Kind::Arms, Side::default(), Side::default());
+        let (finding, ci95) = (Finding::More, Some([1.06, 1.08]));
+        diff.metrics.push(Difference { name: "throughput".into(), finding, ci95, ..Difference::default() });
+        diff.verdict = Verdict::Different;
+        let of = |diff: &Diff, text| Condition::parse(text).unwrap().decide(diff).outcome;
+        assert_eq!(of(&diff, "throughput > +5%"), Outcome::Fails);
+        diff.trust = Some(Trust { verdict: TrustVerdict::Untrusted, because: vec!["it is off".into()] });
+        assert_eq!(of(&diff, "throughput > +5%"), Outcome::Inconclusive);
+        assert_eq!(of(&diff, "difference"), Outcome::Fails, "the simulations differ");
+        let said = crate::diff::headline(&diff);
+        assert!(said.starts_with("Untrusted: it is off. The simulation alone says: Different"), "{said}");
     }
 
     #[test]

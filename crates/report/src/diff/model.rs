@@ -1,7 +1,7 @@
 //! What `goodness diff` found, in the order of the schema `goodness.diff/1`.
 
 use crate::keyed::{self, Keyed};
-use crate::model::{Better, Build};
+use crate::model::{Better, Build, Trust};
 use crate::rule::Rule;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +26,9 @@ pub struct Diff {
     pub samples: String,
     /// The answer.
     pub verdict: Verdict,
+    /// Trust in the replays; `None` if nothing was replayed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust: Option<Trust>,
     /// The first decision that differs; `None` if none does, or if schedules were not compared.
     pub first_difference: Option<FirstDifference>,
     /// Metrics measured on both sides.
@@ -289,12 +292,25 @@ impl Diff {
             b,
             samples: String::new(),
             verdict: Verdict::None,
+            trust: None,
             first_difference: None,
             metrics: Vec::new(),
             tasks: Vec::new(),
             gates: Vec::new(),
             notes: Vec::new(),
         }
+    }
+
+    /// Remarks, as sentences: the reasons not to trust it that the headline leaves out, then the notes.
+    pub(super) fn remarks(&self) -> Vec<String> {
+        let left_out = self.trust.iter().flat_map(|it| it.because.iter().skip(1));
+        left_out.map(|it| format!("Untrusted, too: {}.", it.trim_end_matches('.'))).chain(self.notes.clone()).collect()
+    }
+
+    /// True if it rests on replays that cannot be relied on.
+    #[must_use]
+    pub fn is_untrusted(&self) -> bool {
+        self.trust.as_ref().is_some_and(Trust::is_untrusted)
     }
 
     /// Draws the verdict from what was found.

@@ -9,7 +9,11 @@ use crate::shell::{self, Mood, Shell};
 /// The page; `command` makes it again.
 #[must_use]
 pub fn render(diff: &Diff, command: &str) -> String {
-    let mood = if diff.outcome() == Some(Outcome::Inconclusive) { Mood::Open } else { Mood::Sure };
+    let mood = match diff.outcome() {
+        _ if diff.is_untrusted() => Mood::Untrusted,
+        Some(Outcome::Inconclusive) => Mood::Open,
+        _ => Mood::Sure,
+    };
     let lead = format!("A = {}, B = {} · {}", side(&diff.a), side(&diff.b), diff.samples);
     let mut page = Shell::new("diff", &format!("{} against {}", diff.b.label, diff.a.label), command)
         .headline(&headline(diff), mood)
@@ -23,8 +27,9 @@ pub fn render(diff: &Diff, command: &str) -> String {
     }
     metrics(diff, &mut page);
     tasks(diff, &mut page);
-    if !diff.notes.is_empty() {
-        page.folded(&format!("{} notes", diff.notes.len()), &shell::list(&diff.notes));
+    let notes = diff.remarks();
+    if !notes.is_empty() {
+        page.folded(&format!("{} notes", notes.len()), &shell::list(&notes));
     }
     page.finish()
 }

@@ -3,7 +3,7 @@
 use super::{Diff, Difference, Finding, FirstDifference, Kind, QueuedRequest, TaskName, Verdict};
 use crate::change::change_within;
 use crate::figure;
-use crate::model::Better;
+use crate::model::{Better, Trust};
 
 /// A change of B from A with its interval: `12 % higher (+10…+15 %)`.
 #[must_use]
@@ -42,9 +42,16 @@ pub(super) fn request(it: &QueuedRequest) -> String {
     format!("{} at {}{by}", it.operation, it.sector)
 }
 
-/// The answer in a sentence or two.
+/// The answer in a sentence or two, after the first reason not to trust it.
 #[must_use]
 pub fn headline(diff: &Diff) -> String {
+    match diff.trust.as_ref().and_then(Trust::warning) {
+        Some(warning) => format!("{warning} {}", answer(diff)),
+        None => answer(diff),
+    }
+}
+
+fn answer(diff: &Diff) -> String {
     let differ = diff.metrics.iter().filter(|it| it.finding.is_different()).count();
     match (diff.verdict, &diff.first_difference) {
         (Verdict::None, _) if diff.kind == Kind::Recordings => {

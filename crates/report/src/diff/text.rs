@@ -152,7 +152,7 @@ impl Page<'_> {
     }
 
     fn notes(&self) -> String {
-        self.diff.notes.iter().map(|note| self.wrap(&printable(note))).collect::<Vec<_>>().join("\n")
+        self.diff.remarks().iter().map(|note| self.wrap(&printable(note))).collect::<Vec<_>>().join("\n")
     }
 
     fn wrap(&self, text: &str) -> String {

@@ -20,6 +20,7 @@ use goodness_core::{
     Awaited, Channel, Class, CpuId, Event, LockId, LockKind, Off, Overhead, Span, State, TaskId, TaskTable, Time,
 };
 use goodness_queues::{Links, List};
+use std::collections::BTreeMap;
 
 /// One lock.
 struct Lock {
@@ -150,6 +151,23 @@ impl Locks {
             let place = Awaited::Lock(LockId(number as u32));
             lock.sleepers.iter(&self.links).map(move |task| (TaskId(task), place))
         })
+    }
+
+    /// Tasks that sleep for each other's locks in a circle, or for their own, by lock and queue order.
+    pub fn deadlocked(&self) -> Vec<(TaskId, Awaited)> {
+        let waits: BTreeMap<TaskId, Awaited> = self.waiting().collect();
+        let owner = |task: &TaskId| match waits.get(task) {
+            Some(Awaited::Lock(lock)) => {
+                let lock = &self.all[lock.0 as usize];
+                lock.owner.or(lock.sharers.first().copied())
+            }
+            _ => None,
+        };
+        let is_in_circle = |task: &TaskId| {
+            let owners = std::iter::successors(owner(task), owner);
+            owners.take(waits.len()).any(|it| it == *task)
+        };
+        self.waiting().filter(|(task, _)| is_in_circle(task)).collect()
     }
 
     /// True if `task` is in the kernel, or owns or waits for a lock of the kernel.
@@ -343,7 +361,7 @@ impl Host<'_> {
         if let Some(first) = handed {
             it.sleepers.pop_front(&mut self.locks.links);
             it.owner = Some(first);
-            self.has_got(first);
+            self.give_lock(first);
         }
         if let Some(first) = first
             && self.referee.tasks().state(first) == State::Blocked

@@ -188,7 +188,7 @@ impl<'a> Host<'a> {
         }
         let waiting = match reason {
             End::Quiet => self.places.waiting().chain(self.locks.waiting()).collect(),
-            _ => Vec::new(),
+            _ => self.locks.deadlocked(),
         };
         let (decisions, events) = (self.referee.decisions(), self.standstill.events());
         let (cpu_stats, set_free) = (self.cpu_stats(), self.set_free);

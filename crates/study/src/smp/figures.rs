@@ -17,7 +17,7 @@ const SAMPLES: [(&str, u64); 2] = [("wakeup_latency_p50", 20), ("wakeup_latency_
 const PAUSE: Span = Span(10_000_000);
 
 /// Tasks `hog-0` and `hog-1` together are `hog`.
-fn class_of(name: &str) -> &str {
+fn without_number(name: &str) -> &str {
     match name.rsplit_once('-') {
         Some((class, number)) if number.bytes().all(|b| b.is_ascii_digit()) => class,
         _ => name,
@@ -113,7 +113,7 @@ fn figures<'a>(measured: &Measured, cpus: usize, tasks: impl Iterator<Item = (&'
     let (length, all) = (measured.window.length(), measured.window.length() * cpus as f64);
     let (mut classes, mut migrations, mut switches) = (BTreeMap::<&str, Vec<f64>>::new(), 0, 0);
     for (name, task) in tasks {
-        classes.entry(class_of(name)).or_default().push(task.cpu_time.0 as f64);
+        classes.entry(without_number(name)).or_default().push(task.cpu_time.0 as f64);
         migrations += task.migrations;
         switches += task.voluntary_switches + task.involuntary_switches;
     }

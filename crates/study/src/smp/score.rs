@@ -2,6 +2,7 @@
 
 use super::guest::Guest;
 use super::suite::Cell;
+use crate::changes::figures::class_of;
 use crate::changes::score::half_width;
 use goodness::LATENCY_RESOLUTION_NS;
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,11 +43,6 @@ fn bound(class: &str) -> Bound {
 /// own path, times the CPUs: the clock of a guest counts the instructions of all of them (`docs/guest.md`).
 fn resolution(class: &str, cpus: u32) -> f64 {
     if class.starts_with("wakeup_latency") { LATENCY_RESOLUTION_NS * f64::from(cpus) } else { bound(class).difference }
-}
-
-/// The class of a figure: `share` of `share hog`, else its own name.
-fn class_of(figure: &str) -> &str {
-    figure.split_once(' ').map_or(figure, |(class, _)| class)
 }
 
 /// A figure of a cell: played and simulated.

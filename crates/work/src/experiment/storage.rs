@@ -5,15 +5,13 @@ use super::{Places, Reading};
 use crate::script::{Access, Op, Place, Plan, Script, Target};
 use goodness_core::spelling::suggest;
 use goodness_core::{
-    Device, DiskId, DiskSpec, FileId, FileSpec, IoClass, IoPriority, IoStep, Layout, Piece, SECTOR_BYTES, Seed, Step,
-    VolumeId, VolumeSpec,
+    Device, DiskId, DiskSpec, FileId, FileSpec, IoClass, IoPriority, IoStep, Layout, PAGE_BYTES, Piece, SECTOR_BYTES,
+    Seed, Step, VolumeId, VolumeSpec,
 };
 use toml::{Table, Value};
 
 const LAYOUTS: &[&str] = &["linear", "striped", "mirrored", "parity"];
 
-/// Bytes of a page.
-const PAGE: u64 = 4096;
 /// Default size of the page cache: 256 MiB. A choice.
 const CACHE: u64 = 256 << 20;
 /// The most disks, volumes or files of a run. A choice.
@@ -24,7 +22,7 @@ const CACHE_MAX: u64 = 64 << 30;
 /// Most fragments of all files in a run. A choice, as the simulator keeps the place of each.
 const PIECES_MAX: u64 = 1 << 22;
 /// The most bytes of one step: what Linux moves in one call (`MAX_RW_COUNT`).
-const STEP_MAX: u64 = (1 << 31) - PAGE;
+const STEP_MAX: u64 = (1 << 31) - PAGE_BYTES;
 
 /// A volume or file, and how large it is.
 #[derive(Clone, Copy, Debug)]
@@ -98,10 +96,10 @@ impl Reading<'_> {
             self.file(file, plan, places, &mut ends)?;
         }
         let cache = table.get("cache").map_or(Ok(CACHE), |value| self.bytes("cache", value))?;
-        if !(16 * PAGE..=CACHE_MAX).contains(&cache) {
+        if !(16 * PAGE_BYTES..=CACHE_MAX).contains(&cache) {
             return Err(self.wrong("cache", "memory for pages of files is 64KiB at least and 64GiB at most"));
         }
-        plan.storage.cache_pages = (cache / PAGE) as u32;
+        plan.storage.cache_pages = (cache / PAGE_BYTES) as u32;
         Ok(())
     }
 
@@ -222,7 +220,7 @@ impl Reading<'_> {
             return Err(self.wrong("volume", &format!("there is no disk or volume \"{on}\"; {near}")));
         };
         let size = table.get("size").ok_or_else(|| self.wrong("file", "it needs size = \"64MiB\""))?;
-        let pages = self.whole("size", size, PAGE)?;
+        let pages = self.whole("size", size, PAGE_BYTES)?;
         let pages = u32::try_from(pages).ok().filter(|pages| *pages > 0);
         let pages = pages.ok_or_else(|| self.wrong("size", "a file has 4KiB at least and 16TiB at most"))?;
         let sector = table.get("at").map_or(Ok(ends[volume]), |value| self.whole("at", value, SECTOR_BYTES))?;
@@ -231,7 +229,7 @@ impl Reading<'_> {
             None if table.contains_key("spread") => return Err(self.wrong("spread", "it needs pieces = \"64KiB\"")),
             None => None,
             Some(value) => {
-                let piece = u32::try_from(self.whole("pieces", value, PAGE)?).ok().filter(|piece| *piece > 0);
+                let piece = u32::try_from(self.whole("pieces", value, PAGE_BYTES)?).ok().filter(|piece| *piece > 0);
                 Some((piece.ok_or_else(|| self.wrong("pieces", "a piece has 4KiB at least"))?, spread))
             }
         };
@@ -242,7 +240,7 @@ impl Reading<'_> {
         if before + cuts(pages, fragments) > PIECES_MAX {
             return Err(self.wrong("pieces", &format!("{PIECES_MAX} are the most of a run; make them larger")));
         }
-        let end = sector.saturating_add(room * (PAGE / SECTOR_BYTES));
+        let end = sector.saturating_add(room * (PAGE_BYTES / SECTOR_BYTES));
         if end > volumes[volume].sectors() {
             return Err(self.wrong("size", &format!("file \"{name}\" does not fit on \"{on}\"")));
         }
@@ -294,7 +292,7 @@ impl Reading<'_> {
     }
 
     fn one_access(&self, verb: &str, step: &Table, extent: &Extent) -> Result<Access, String> {
-        let unit = if matches!(extent.target, Target::File(_)) { PAGE } else { SECTOR_BYTES };
+        let unit = if matches!(extent.target, Target::File(_)) { PAGE_BYTES } else { SECTOR_BYTES };
         let size = step.get("size").ok_or_else(|| self.wrong(verb, "it needs size = \"4KiB\""))?;
         let units = self.whole("size", size, unit)?;
         if units == 0 || units > extent.units {

@@ -5,12 +5,11 @@ use super::job::{Durability, FioJob};
 use super::stream::FioStream;
 use super::together::Together;
 use super::wave::{begins, ended};
-use goodness_core::{Behaviour, FileId, IoStep, Operation, SECTOR_BYTES, Span, Step, StepContext, Time, VolumeId};
+use goodness_core::{
+    Behaviour, FileId, IoStep, Operation, PAGE_BYTES, SECTOR_BYTES, Span, Step, StepContext, Time, VolumeId,
+};
 use std::collections::VecDeque;
 use std::sync::Arc;
-
-/// Bytes of a page.
-const PAGE: u64 = 4096;
 
 /// Position of one of a job's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,8 +138,8 @@ impl Player {
         self.count(1);
         self.steps.push_back(Step::Compute(self.cost));
         let file = self.extents[io.file].file;
-        let page = (io.offset / PAGE) as u32;
-        let pages = ((io.offset + io.bytes).div_ceil(PAGE) - io.offset / PAGE) as u32;
+        let page = (io.offset / PAGE_BYTES) as u32;
+        let pages = ((io.offset + io.bytes).div_ceil(PAGE_BYTES) - io.offset / PAGE_BYTES) as u32;
         match io.op {
             FioOp::Read => self.io(IoStep::Read { file, page, pages }),
             _ => self.io(IoStep::Write { file, page, pages }),

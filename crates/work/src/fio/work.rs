@@ -12,8 +12,9 @@ use super::together::Together;
 use super::units::Amount;
 use super::wave::stonewall;
 use goodness_core::{
-    ChannelKind, Device, DiskId, DiskSpec, FileId, FileSpec, HORIZON_MAX, Layout, Outsider, Piece, SECTOR_BYTES, Seed,
-    Span, Start, StorageSpec, Task, TaskId, TaskSpec, Time, VolumeId, VolumeSpec, Workload, WorkloadSource,
+    ChannelKind, Device, DiskId, DiskSpec, FileId, FileSpec, HORIZON_MAX, Layout, Outsider, PAGE_BYTES, Piece,
+    SECTOR_BYTES, Seed, Span, Start, StorageSpec, Task, TaskId, TaskSpec, Time, VolumeId, VolumeSpec, Workload,
+    WorkloadSource,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -25,8 +26,6 @@ pub const DEFAULT_DEVICE: &str = "nvme";
 pub const DEFAULT_COST: Span = Span::from_us(2);
 /// Size of the page cache: 256 MiB, as for experiments.
 const CACHE_PAGES: u32 = 1 << 16;
-/// Bytes of a page.
-const PAGE: u64 = 4096;
 
 /// Parameters that are not in a job file.
 #[derive(Clone, Debug)]
@@ -129,7 +128,7 @@ fn notes(jobs: &[FioJob], options: &Options, storage: &StorageSpec) -> Vec<Strin
         options.cost
     )];
     if !storage.files.is_empty() {
-        let mib = (u64::from(storage.cache_pages) * PAGE) >> 20;
+        let mib = (u64::from(storage.cache_pages) * PAGE_BYTES) >> 20;
         notes.push(format!("files of jobs without direct=1 go through a page cache of {mib} MiB, empty at the start"));
     }
     let unstopped: BTreeSet<&str> = jobs.iter().flat_map(|job| job.unstopped.iter().copied()).collect();
@@ -202,7 +201,7 @@ impl Places {
             let Some((bytes, start, is_cached)) = self.by_name.get_mut(name) else { continue };
             if let Some(bytes) = *bytes {
                 *start = end;
-                end = end.saturating_add(bytes).checked_next_multiple_of(PAGE).unwrap_or(u64::MAX);
+                end = end.saturating_add(bytes).checked_next_multiple_of(PAGE_BYTES).unwrap_or(u64::MAX);
                 if end > disk {
                     let smaller = if job.replay.is_some() { "write replay_scale" } else { "make size smaller" };
                     return Err(job.place.says(&format!(
@@ -212,7 +211,7 @@ impl Places {
                 }
             }
             self.numbers.insert(name.clone(), FileId(self.files.len() as u32));
-            let pages = (bytes.unwrap_or(disk) / PAGE).max(1);
+            let pages = (bytes.unwrap_or(disk) / PAGE_BYTES).max(1);
             if *is_cached {
                 let pages = u32::try_from(pages).map_err(|_| {
                     job.place.says(&format!("file {name} has more than 16 TiB, too many for a cached file"))
@@ -237,7 +236,7 @@ impl Places {
 /// End of a job's region in a file, in bytes; `None` for all of the file.
 fn needed(job: &FioJob, file: usize) -> Option<u64> {
     if let Some(replay) = &job.replay {
-        return replay.ends[file].max(1).checked_next_multiple_of(PAGE);
+        return replay.ends[file].max(1).checked_next_multiple_of(PAGE_BYTES);
     }
     let bytes = |amount: Amount| match amount {
         Amount::Bytes(bytes) => Some(bytes),
@@ -245,7 +244,7 @@ fn needed(job: &FioJob, file: usize) -> Option<u64> {
     };
     let increment = bytes(job.offset_increment)?.saturating_mul(job.clone.into());
     let size = bytes(job.size?)? / job.files.len() as u64;
-    bytes(job.offset)?.saturating_add(increment).saturating_add(size).checked_next_multiple_of(PAGE)
+    bytes(job.offset)?.saturating_add(increment).saturating_add(size).checked_next_multiple_of(PAGE_BYTES)
 }
 
 impl WorkloadSource for FioWork {

@@ -1,5 +1,6 @@
 //! Jobs that replay a log do what fio does with it.
 
+use super::Asked;
 use goodness_core::Seed;
 use goodness_work::fio::{self, FioIo, FioOp, FioStream, Outside};
 
@@ -23,33 +24,23 @@ fn done(options: &str) -> String {
     stream.map(text).collect::<Vec<_>>().join(" ")
 }
 
-fn expected() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let lines = include_str!("replayed.log").lines().filter(|line| !line.starts_with('#'));
-    lines.map(|line| line.split_once(" = ").expect("options and answer"))
-}
+const REPLAYS: Asked = Asked { jobs: include_str!("replays"), log: include_str!("replayed.log"), done };
 
 #[test]
 fn a_replayed_log_is_that_of_fio() {
-    let wrong: Vec<String> = expected()
-        .filter(|(options, expected)| done(options) != *expected)
-        .map(|(options, expected)| format!("{options}\n fio: {expected}\nhere: {}", done(options)))
-        .collect();
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(expected().count() > 12);
+    REPLAYS.assert_same();
 }
 
 #[test]
 fn another_scale_alignment_or_file_is_noticed() {
-    let answer = |wanted: &str| expected().find(|(options, _)| *options == wanted).expect("it was asked for").1;
-    let scaled = answer("read_iolog=log replay_no_stall=1 replay_scale=4");
+    let scaled = REPLAYS.answer("read_iolog=log replay_no_stall=1 replay_scale=4");
     for options in ["replay_scale=3", "replay_scale=4 replay_align=512", "replay_scale=4 replay_redirect=c"] {
         assert_ne!(done(&format!("read_iolog=log {options}")), scaled, "{options}");
     }
-    assert_ne!(done("read_iolog=log end_fsync=1"), answer("read_iolog=log"));
+    assert_ne!(done("read_iolog=log end_fsync=1"), REPLAYS.answer("read_iolog=log"));
 }
 
 #[test]
 fn every_job_of_the_list_was_asked_for() {
-    let jobs: Vec<&str> = include_str!("replays").lines().filter(|line| !line.starts_with('#')).collect();
-    assert_eq!(jobs, expected().map(|(options, _)| options).collect::<Vec<_>>());
+    REPLAYS.assert_complete(13);
 }

@@ -130,7 +130,7 @@ impl Balancer {
     }
 
     /// Passes of `cpu` at `level` come as often as they can.
-    pub(super) fn is_unbalanced(&mut self, machine: &Machine, cpu: CpuId, level: Level) {
+    pub(super) fn reset_interval(&mut self, machine: &Machine, cpu: CpuId, level: Level) {
         let shortest = machine.group(cpu, level).len() as u64;
         let attempt = self.attempt(cpu, level);
         if attempt.interval != shortest {
@@ -139,7 +139,7 @@ impl Balancer {
     }
 
     /// A pass of `cpu` at `level` found nothing that it can move. The next come later, unless it just ran out of work.
-    pub(super) fn is_balanced(
+    pub(super) fn back_off(
         &mut self,
         machine: &Machine,
         cpu: CpuId,
@@ -282,7 +282,7 @@ impl<O: Order> Stack<O> {
             }
             pull = self.end_pass(cx, &moving).or(pull);
         } else {
-            self.balancer.is_balanced(&cx.machine, cpu, domain.level, true, false);
+            self.balancer.back_off(&cx.machine, cpu, domain.level, true, false);
         }
         let luck = &mut self.balancer.attempt(cpu, domain.level).luck;
         luck.note(cx.now, if pull.is_some() { success } else { 0 }, by_time);
@@ -414,7 +414,7 @@ impl<O: Order> Stack<O> {
         let is_chosen = self.chosen(machine, cpu, domain) == cpu;
         let moving = if is_chosen { self.look(cx, cpu, domain, is_idle, false) } else { None };
         if moving.is_none() {
-            self.balancer.is_balanced(machine, cpu, domain.level, false, false);
+            self.balancer.back_off(machine, cpu, domain.level, false, false);
         }
         self.balancer.round.moving = moving;
         self.balancer.round.is_cut = !is_chosen;

@@ -154,8 +154,8 @@ impl<O: Order> Hierarchy<O> {
     }
 
     /// A task ran in another class.
-    pub fn has_run(&mut self, task: TaskId) {
-        self.order.has_run(self.entity(task));
+    pub fn ran_elsewhere(&mut self, task: TaskId) {
+        self.order.ran_elsewhere(self.entity(task));
     }
 
     /// CPU on one of whose queues the task is, even if it sleeps but is not dequeued yet.

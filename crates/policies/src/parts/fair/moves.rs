@@ -174,10 +174,10 @@ impl<O: Order> Stack<O> {
         self.balancer.dropped.clear();
         self.note_pinned(machine, moving);
         if moving.is_all_pinned() {
-            self.balancer.is_balanced(machine, to, level, is_newly, true);
+            self.balancer.back_off(machine, to, level, is_newly, true);
             return None;
         }
-        self.balancer.is_unbalanced(machine, to, level);
+        self.balancer.reset_interval(machine, to, level);
         let attempt = self.balancer.attempt(to, level);
         if moving.moved > 0 {
             attempt.failed = 0;

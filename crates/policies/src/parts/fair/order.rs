@@ -110,7 +110,7 @@ pub trait Order: Sized + 'static {
         0
     }
     /// A task ran in another class.
-    fn has_run(&mut self, _: EntityId) {}
+    fn ran_elsewhere(&mut self, _: EntityId) {}
     /// Queue that contains the entity, even if it sleeps but is not dequeued yet.
     fn home(&self, entity: EntityId) -> Option<QueueId>;
     /// True if the entity sleeps but is not dequeued yet.

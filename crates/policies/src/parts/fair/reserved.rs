@@ -211,7 +211,7 @@ impl<O: Order> Stack<O> {
         it.running = Running::Reserved(task);
         it.keep = false;
         self.reserved.remove(cx, task);
-        self.order.has_run(task);
+        self.order.ran_elsewhere(task);
         self.order.put_current(cx, cpu);
         Some(task)
     }

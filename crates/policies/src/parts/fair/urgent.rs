@@ -161,7 +161,7 @@ impl<O: Order> Stack<O> {
         it.keep = false;
         self.listed[task] = None;
         self.urgent.leaves(cpu, task);
-        self.order.has_run(task);
+        self.order.ran_elsewhere(task);
         self.order.put_current(cx, cpu);
         Some(task)
     }

@@ -145,7 +145,7 @@ impl Host<'_> {
                     let it = &mut self.locks.all[lock.0 as usize];
                     it.sleepers.pop_front(&mut self.locks.links);
                     it.owner = Some(first);
-                    self.has_got(first);
+                    self.give_lock(first);
                 }
                 if self.referee.tasks().state(first) == State::Blocked {
                     self.wake_for(first, task);

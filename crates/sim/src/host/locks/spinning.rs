@@ -103,12 +103,12 @@ impl Host<'_> {
         let next = it.spinners.iter(&self.locks.links).map(TaskId).find(|task| tasks.state(*task) == State::Running);
         if let Some(next) = next {
             self.locks.take(lock, next, false);
-            self.has_got(next);
+            self.give_lock(next);
         }
     }
 
     /// `task` has become the owner: if it spins, it goes on after the handover; if it waits for a CPU, as it runs.
-    pub(super) fn has_got(&mut self, task: TaskId) {
+    pub(super) fn give_lock(&mut self, task: TaskId) {
         let cpu = self.cpu_of(task);
         let runs = self.referee.tasks().state(task) == State::Running;
         if runs {

@@ -276,3 +276,24 @@ impl Loads {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(ms: u64) -> Time {
+        Time::ZERO + Span::from_ms(ms)
+    }
+
+    /// docs/specs/groups-locks.md section 1.2.
+    #[test]
+    fn a_queue_publishes_both_averages_together_once_a_millisecond_if_one_differs_by_a_64th() {
+        let mut published = Published::default();
+        assert_eq!(published.renew(ms(1), 640, 1024), [640, 1024]);
+        assert_eq!(published.renew(ms(2), 650, 1040), [0, 0], "both differ by a 64th at most");
+        assert_eq!(published.renew(ms(2), 640, 1041), [0, 17], "the tasks differ by more");
+        assert_eq!(published.renew(ms(3), 651, 1044), [11, 3], "the load does, and the tasks come along");
+        assert_eq!(published.renew(ms(3), 900, 2000), [0, 0], "it is the same millisecond");
+        assert_eq!(published.renew(ms(4), 900, 2000), [249, 956], "what is left");
+    }
+}
