@@ -77,7 +77,7 @@ impl Question {
         self.policies.iter().try_for_each(|named| named.policy().map(drop))?;
         goodness::check_names(&[], &self.elevators)?;
         let (runs, about, details) = self.runs(watch)?;
-        self.rank_by.as_deref().map(|metric| runs.can_rank_by(metric)).transpose()?;
+        self.rank_by.as_deref().map(|metric| runs.check_rank_by(metric)).transpose()?;
         let ranked_by = self.rank_by.clone().or(details.ranked_by);
         let report = runs.report(Circumstances {
             input: about,

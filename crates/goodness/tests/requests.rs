@@ -146,7 +146,7 @@ fn a_recording_with_requests_is_ranked_by_their_p99_and_its_replay_held_against_
     let work = work("apache-ab-c32-1cpu");
     let plan = Plan { runs: 1, ..Plan::of(&work, vec![Contender::policy(PolicySpec::parse("fifo").unwrap())]) };
     let runs = plan.run(&unwatched).unwrap();
-    assert_eq!(runs.can_rank_by("throughput"), Ok(()));
+    assert_eq!(runs.check_rank_by("throughput"), Ok(()));
     let fidelity = runs.fidelity.as_ref().expect("a recording");
     for name in ["requests", "request_latency_p50", "request_latency_p99"] {
         let it = fidelity.metrics.iter().find(|it| it.name == name).expect("it is compared");
