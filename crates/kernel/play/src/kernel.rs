@@ -1,13 +1,9 @@
 //! Safe wrappers of the system calls of a played task: waiting, scheduling class, CPU time.
 
-use goodness_core::{CPUS_MAX, CpuId};
 use goodness_sys::process;
 use std::io;
 use std::os::fd::RawFd;
 use std::sync::atomic::AtomicU32;
-
-/// The number of `SCHED_EXT`, the class of loaded policies (Linux 6.12, `include/uapi/linux/sched.h`).
-pub const SCHED_EXT: i32 = 7;
 
 /// `ns` as a `timespec`.
 fn timespec(ns: u64) -> libc::timespec {
@@ -116,34 +112,6 @@ pub fn set_attributes(to: Attributes, reset_on_fork: bool) -> io::Result<()> {
     process::give(&it)
 }
 
-/// Sets only the nice value of the calling thread.
-///
-/// # Errors
-/// The error of `setpriority`; a lower nice value needs privilege.
-pub fn set_nice(nice: i32) -> io::Result<()> {
-    // SAFETY: no pointers; `PRIO_PROCESS` with 0 is the calling thread on Linux.
-    match unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
-}
-
-/// Confines the calling thread to `cpus`.
-///
-/// # Errors
-/// The error of `sched_setaffinity`.
-pub fn set_affinity(cpus: &[CpuId]) -> io::Result<()> {
-    let mut mask = [0u8; CPUS_MAX / 8];
-    for cpu in cpus.iter().filter(|cpu| cpu.index() < CPUS_MAX) {
-        mask[cpu.index() / 8] |= 1 << (cpu.index() % 8);
-    }
-    // SAFETY: the kernel reads as many bytes of `mask` as it has.
-    match unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, mask.len(), mask.as_ptr()) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
-}
-
 /// Sets the timer slack of the calling thread in ns. The kernel's default is 50 µs.
 pub fn set_timer_slack(ns: u64) {
     // 0 would mean the default.
@@ -185,7 +153,7 @@ mod tests {
     fn a_thread_may_lower_itself_and_sees_what_it_is() {
         let seen = std::thread::spawn(|| {
             set_attributes(Attributes { policy: libc::SCHED_BATCH, nice: 7, ..Attributes::default() }, false)?;
-            set_nice(9)?;
+            goodness_sys::set_nice(9)?;
             attributes()
         });
         let seen = seen.join().expect("it ends").expect("lowering oneself is allowed");

@@ -23,8 +23,6 @@ pub enum Class {
     Ext,
 }
 
-const SCHED_EXT: u32 = 7;
-
 impl Class {
     fn number(self) -> (u32, u32) {
         match self {
@@ -33,7 +31,7 @@ impl Class {
             Class::Idle => (libc::SCHED_IDLE as u32, 0),
             Class::Fifo(priority) => (libc::SCHED_FIFO as u32, priority),
             Class::RoundRobin(priority) => (libc::SCHED_RR as u32, priority),
-            Class::Ext => (SCHED_EXT, 0),
+            Class::Ext => (crate::SCHED_EXT as u32, 0),
         }
     }
 }
