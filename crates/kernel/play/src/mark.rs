@@ -97,8 +97,8 @@ impl Drop for Mark {
 
 #[cfg(test)]
 mod tests {
-    use super::super::kernel::switches;
     use super::*;
+    use goodness_sys::{pin, switches};
 
     #[test]
     fn a_thread_that_keeps_its_cpu_finds_its_mark_set() {
@@ -117,13 +117,13 @@ mod tests {
         let stop = std::sync::atomic::AtomicBool::new(false);
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                let _ = goodness_sys::pin(&[0]);
+                let _ = pin(&[0]);
                 while !stop.load(Relaxed) {
                     std::hint::spin_loop();
                 }
             });
             let judged = scope.spawn(|| {
-                let _ = goodness_sys::pin(&[0]);
+                let _ = pin(&[0]);
                 let Some(mark) = Mark::set() else { return };
                 let before = switches();
                 let begun = std::time::Instant::now();
