@@ -14,6 +14,7 @@ mod class;
 mod clock;
 mod command;
 mod filesystem;
+mod kernel;
 mod pipe;
 mod readiness;
 mod signals;
@@ -27,6 +28,7 @@ pub use clock::{
 };
 pub use command::{Exit, Running};
 pub use filesystem::{c_path, is_open_elsewhere, listed, mount_tracefs, name_file};
+pub use kernel::{AUTOGROUP, kernel_release};
 pub use pipe::{pipe, read_byte, write_byte};
 pub use process::effective_user;
 pub use readiness::{Watch, wait_readable};
