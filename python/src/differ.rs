@@ -14,6 +14,7 @@ use goodness_report::Report;
 use goodness_report::atomic;
 use goodness_report::diff::gate::Condition;
 use goodness_report::diff::{self as answer, Diff};
+use goodness_report::json;
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -201,7 +202,7 @@ impl Difference {
 
     /// As JSON (schema goodness.diff/1), byte for byte that of the command line.
     fn to_json(&self) -> String {
-        document::json(&self.diff)
+        json::text(&self.diff)
     }
 
     /// The same as dictionaries and lists.

@@ -11,10 +11,10 @@ use crate::words::{self, command_line};
 use clap::Args;
 use goodness::diff::{self, Asked, Saved};
 use goodness::{Contender, Plan, RUNS_MAX, Runs, Work, check_names, recordings};
-use goodness_report::Report;
 use goodness_report::diff::gate::Condition;
 use goodness_report::diff::{Diff, Outcome, junit, page, table, text};
 use goodness_report::model::Details;
+use goodness_report::{Report, json};
 use std::path::{Path, PathBuf};
 
 /// Tell whether two schedulers, recordings or results differ: the first decision, and what follows; decide for CI.
@@ -227,7 +227,7 @@ impl Diffing {
             false => say!("{}", text::render(&diff, output::columns(), self.verbose).trim_end()),
         }
         let mut written: Vec<&Path> = Vec::new();
-        written.extend(output::write(file(&self.json), || output::json(&diff))?);
+        written.extend(output::write(file(&self.json), || json::text(&diff))?);
         written.extend(output::write(self.html.as_deref(), || page::render(&diff, &command_line()))?);
         written.extend(output::write(self.junit.as_deref(), || junit::render(&diff))?);
         written.extend(self.tables.write(|| std::iter::once(table::differences(&diff)))?);

@@ -5,7 +5,7 @@ use crate::cpu_set::CpuSet;
 use crate::effort::Effort;
 use crate::lock::LockId;
 use crate::machine::CpuId;
-use crate::request::{DiskId, Operation, RequestId, Submitter};
+use crate::request::{DiskId, Io, Operation, RequestId, Submitter};
 use crate::task::TaskId;
 use crate::time::{Span, Time};
 
@@ -182,6 +182,26 @@ pub struct IoEvent {
     pub sectors: u32,
     /// Duration defined by the stage; zero for others.
     pub span: Span,
+}
+
+impl IoEvent {
+    /// The event of `io`, whose request is `request`.
+    #[must_use]
+    pub const fn of_io(disk: DiskId, stage: IoStage, request: RequestId, io: &Io, span: Span) -> IoEvent {
+        IoEvent {
+            disk,
+            stage,
+            op: io.op,
+            sync: io.sync,
+            request,
+            survivor: request,
+            submitter: io.submitter,
+            owner: io.owner,
+            sector: io.sector,
+            sectors: io.sectors,
+            span,
+        }
+    }
 }
 
 /// One event. The events of a run are in order of time. Its kind has a byte of its own, which observers read at a

@@ -20,12 +20,6 @@ const LOCKS: [LockKind; 4] = [LockKind::Pi, LockKind::Normal, LockKind::Kernel, 
 const FEW: u64 = 300;
 const MILLISECOND: u64 = 1_000_000;
 
-/// A CPU set, often all.
-fn drawn_affinity(rng: &mut Rng, cpus: u64) -> CpuSet {
-    let some: Vec<CpuId> = (0..rng.within(1, 3)).map(|_| CpuId(rng.below(cpus) as u32)).collect();
-    if rng.below(2) == 0 { CpuSet::All } else { CpuSet::of(&some) }
-}
-
 fn drawn_machine(rng: &mut Rng, cpus: u64) -> Machine {
     let hz = [100, 250, 1000][rng.below(3) as usize];
     let smt = 1 + rng.below(2) as u32;
@@ -52,7 +46,7 @@ fn drawn_steps(rng: &mut Rng, cpus: u64, groups: u64) -> Vec<Step> {
             12 => steps.push(Step::SetGroup(GroupId(rng.below(groups) as u32))),
             13 => steps.push(Step::Yield),
             14 => steps.push(Step::SetNice(Nice::new(rng.within(0, 39) as i64 - 20).expect("a nice value"))),
-            _ => steps.push(Step::SetAffinity(drawn_affinity(rng, cpus))),
+            _ => steps.push(Step::SetAffinity(harness::drawn::affinity(rng, cpus))),
         }
     }
     steps
@@ -77,7 +71,7 @@ fn drawn_task(rng: &mut Rng, cpus: u64, groups: u64) -> TaskSpec {
         spec.task.reservation = Some(Reservation { runtime: Span(period.0 / 9), deadline, period });
     }
     // Checkers know the first affinity alone.
-    spec.task.affinity = if moves { CpuSet::All } else { drawn_affinity(rng, cpus) };
+    spec.task.affinity = if moves { CpuSet::All } else { harness::drawn::affinity(rng, cpus) };
     spec.task.group = GroupId(rng.below(groups) as u32);
     spec.start = Start::At(Time(rng.below(3 * MILLISECOND)));
     spec

@@ -21,14 +21,15 @@ pub fn printable(text: &str) -> String {
 /// A task name for text output: printable characters only, cut with `…` after [`NAME_MAX`].
 #[must_use]
 pub fn name(text: &str) -> String {
-    let mut letters = text.chars();
-    let short: String = letters.by_ref().take(NAME_MAX).collect();
-    match letters.next() {
-        None => printable(&short),
-        Some(_) => {
-            let kept: String = short.chars().take(NAME_MAX - 1).collect();
-            printable(&kept) + "…"
-        }
+    printable(&cut(text, NAME_MAX))
+}
+
+/// The first characters of a text that has more than `most`, with `…` as the last.
+#[must_use]
+pub fn cut(text: &str, most: usize) -> String {
+    match text.chars().count() > most {
+        true => text.chars().take(most - 1).chain(['…']).collect(),
+        false => text.into(),
     }
 }
 
