@@ -5,8 +5,9 @@ use crate::cpu_set::CpuSet;
 use crate::effort::Effort;
 use crate::lock::LockId;
 use crate::machine::CpuId;
+use crate::nice::Nice;
 use crate::request::{DiskId, Io, Operation, RequestId, Submitter};
-use crate::task::TaskId;
+use crate::task::{Class, TaskId};
 use crate::time::{Span, Time};
 
 /// In which context a wake-up was executed.
@@ -300,6 +301,12 @@ pub trait Observer {
     fn confine(&mut self, at: Time, task: TaskId, cpus: &CpuSet) {
         let _ = (at, task, cpus);
     }
+
+    /// From `at` on, `task` has asked for this class and nice.
+    #[inline]
+    fn reclass(&mut self, at: Time, task: TaskId, class: Class, nice: Nice) {
+        let _ = (at, task, class, nice);
+    }
 }
 
 impl Observer for () {
@@ -322,6 +329,10 @@ impl<O: Observer + ?Sized> Observer for &mut O {
     fn confine(&mut self, at: Time, task: TaskId, cpus: &CpuSet) {
         (**self).confine(at, task, cpus);
     }
+    #[inline]
+    fn reclass(&mut self, at: Time, task: TaskId, class: Class, nice: Nice) {
+        (**self).reclass(at, task, class, nice);
+    }
 }
 
 impl<O: Observer> Observer for Option<O> {
@@ -341,6 +352,10 @@ impl<O: Observer> Observer for Option<O> {
     fn confine(&mut self, at: Time, task: TaskId, cpus: &CpuSet) {
         self.iter_mut().for_each(|observer| observer.confine(at, task, cpus));
     }
+    #[inline]
+    fn reclass(&mut self, at: Time, task: TaskId, class: Class, nice: Nice) {
+        self.iter_mut().for_each(|observer| observer.reclass(at, task, class, nice));
+    }
 }
 
 impl<A: Observer, B: Observer> Observer for (A, B) {
@@ -359,6 +374,11 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.0.confine(at, task, cpus);
         self.1.confine(at, task, cpus);
     }
+    #[inline]
+    fn reclass(&mut self, at: Time, task: TaskId, class: Class, nice: Nice) {
+        self.0.reclass(at, task, class, nice);
+        self.1.reclass(at, task, class, nice);
+    }
 }
 
 impl<A: Observer, B: Observer, C: Observer> Observer for (A, B, C) {
@@ -373,6 +393,12 @@ impl<A: Observer, B: Observer, C: Observer> Observer for (A, B, C) {
         self.0.confine(at, task, cpus);
         self.1.confine(at, task, cpus);
         self.2.confine(at, task, cpus);
+    }
+    #[inline]
+    fn reclass(&mut self, at: Time, task: TaskId, class: Class, nice: Nice) {
+        self.0.reclass(at, task, class, nice);
+        self.1.reclass(at, task, class, nice);
+        self.2.reclass(at, task, class, nice);
     }
 }
 

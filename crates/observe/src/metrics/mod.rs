@@ -38,8 +38,8 @@ pub use title::title;
 use crate::subject::Subject;
 use crate::tracker::{Began, Ended, TaskTrack, Tracker};
 use completion::Completion;
-use fairness::Fairness;
-use goodness_core::{CpuId, IoEvent, Off, Overhead, Span, TaskId, Time};
+use fairness::{Fairness, weight};
+use goodness_core::{Class, CpuId, IoEvent, Nice, Off, Overhead, Span, State, TaskId, Time};
 use idle::IdleWhileQueued;
 use io::IoMeasures;
 use overhead::SchedulerTime;
@@ -208,6 +208,23 @@ impl Measures {
     #[inline]
     pub fn moved(&mut self, at: Time, from: CpuId, to: CpuId) {
         self.queues.shift(at, from, to);
+    }
+
+    /// Some task may use other CPUs from now on.
+    pub fn confine(&mut self) {
+        self.fairness.confine();
+    }
+
+    /// The task has this class and nice from now on; `tasks` are known.
+    pub fn reweigh(
+        &mut self,
+        at: Time,
+        (task, class, nice): (TaskId, Class, Nice),
+        track: &mut TaskTrack<TaskAccount>,
+        tasks: usize,
+    ) {
+        let is_runnable = matches!(track.state, State::Queued | State::Running);
+        self.fairness.reweigh(at, (task, weight(class, nice), is_runnable), &mut track.own, tasks);
     }
 
     pub fn forked(&mut self, parent: Option<TaskId>, child: TaskId) {

@@ -266,6 +266,47 @@ fn split(subjects: &[Subject], first: u64) -> Measured {
         .end(1_000)
 }
 
+/// Two tasks share a CPU; the first gets nice 5 after half of the time. `of_second` is the second's CPU time in the
+/// second half, 500 ns.
+fn renices(of_second: u64) -> Stream {
+    let mut stream = Stream::new(1, 0, &judged(2))
+        .wake(0, 0, 0)
+        .wake(0, 1, 0)
+        .switch(0, 0, None, Some(0))
+        .switch(250, 0, Some((0, Off::Preempted)), Some(1))
+        .switch(500, 0, Some((1, Off::Preempted)), Some(0));
+    stream.0.reclass(Time(500), TaskId(0), Class::Normal, Nice::new(5).unwrap());
+    stream.switch(1_000 - of_second, 0, Some((0, Off::Preempted)), Some(1))
+}
+
+#[test]
+fn a_task_that_changes_its_nice_has_another_share_from_then_on() {
+    let weight = 1.25f64.powi(-5);
+    let fair = 500.0 / (1.0 + weight);
+    let error = |of_second: u64| 2.0 * (of_second as f64 - fair).abs() / 1_000.0;
+    assert_close(renices(377).end(1_000).get("share_error"), error(377));
+    assert!(error(377) < 0.001 && error(250) > 0.2);
+    assert_close(renices(250).end(1_000).get("share_error"), error(250));
+}
+
+#[test]
+fn shares_of_groups_of_confined_tasks_and_of_a_changed_class_are_not_measured() {
+    let value = |stream: Stream| stream.end(1_000).get("share_error").value;
+    let of = |cpus| Stream::new(cpus, 0, &judged(2)).wake(0, 0, 0).switch(0, 0, None, Some(0));
+    assert!(value(of(1)).is_some() && value(of(2)).is_some());
+    let grouped = [Subject { is_grouped: true, ..Subject::default() }];
+    assert_eq!(value(Stream::new(1, 0, &grouped).wake(0, 0, 0).switch(0, 0, None, Some(0))), None);
+    let confined = |cpus| {
+        let mut stream = of(cpus);
+        stream.0.confine(Time(1), TaskId(0), &CpuSet::of(&[CpuId(0)]));
+        value(stream)
+    };
+    assert!(confined(1).is_some() && confined(2).is_none());
+    let mut urgent = of(1);
+    urgent.0.reclass(Time(1), TaskId(0), Class::Fifo, Nice::ZERO);
+    assert_eq!(value(urgent), None);
+}
+
 #[test]
 fn a_fair_split_has_no_share_error() {
     let equal = split(&judged(2), 500);
