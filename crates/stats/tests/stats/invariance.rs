@@ -3,15 +3,10 @@
 use goodness_stats::Confidence;
 use goodness_stats::bootstrap::{Bootstrap, BootstrapMethod, Resampling};
 use goodness_stats::compare::{Direction, Settings, Verdict, compare};
-use goodness_stats::distance::distance;
-use goodness_stats::fairness::jain_index;
 use goodness_stats::holm::holm;
-use goodness_stats::outliers::outliers;
-use goodness_stats::quantile::Sorted;
 use goodness_stats::rank::{cliffs_delta, mann_whitney, wilcoxon};
 use goodness_stats::ratio::{Pairing, Ratio};
 use goodness_stats::summary::summarise;
-use goodness_stats::warmup::warmup;
 use proptest::prelude::*;
 
 /// Factor of the change of unit. Scaling by a power of two is exact, so results must agree to the bit.
@@ -62,24 +57,11 @@ proptest! {
     #[test]
     fn more_confidence_never_narrows_an_interval((reference, candidate) in pairs()) {
         let [low, high] = [0.9, 0.99].map(|level| Confidence::new(level).unwrap());
-        let sorted = Sorted::new(&reference);
-        if let Some(wide) = sorted.quantile_interval(0.5, high) {
-            prop_assert!(sorted.quantile_interval(0.5, low).unwrap().interval.lies_within(&wide.interval));
-        }
         let ratio = Ratio::of_samples(&reference, &candidate, Pairing::Paired).unwrap();
         if let Some(wide) = ratio.interval(high) {
-            prop_assert!(ratio.interval(low).unwrap().lies_within(&wide));
+            let narrow = ratio.interval(low).unwrap();
+            prop_assert!(wide.low <= narrow.low && narrow.high <= wide.high);
         }
-    }
-
-    #[test]
-    fn a_quantile_is_observed_and_splits_the_values(values in values(1..60), q in 0.0..=1.0_f64) {
-        let found = Sorted::new(&values).quantile(q).unwrap();
-        prop_assert!(values.contains(&found));
-        let kept = |keep: &dyn Fn(f64) -> bool| values.iter().filter(|&&value| keep(value)).count();
-        let share = |keep: &dyn Fn(f64) -> bool| kept(keep) as f64 / values.len() as f64;
-        prop_assert!(share(&|value| value <= found) >= q);
-        prop_assert!(share(&|value| value < found) <= q);
     }
 
     #[test]
@@ -107,11 +89,9 @@ proptest! {
     }
 
     #[test]
-    fn order_changes_no_verdict_and_no_distance((a, b) in pairs()) {
+    fn order_changes_no_verdict((a, b) in pairs()) {
         let settings = Settings::new(Direction::LowerIsBetter);
         prop_assert_eq!(judged(&a, &b, &settings), judged(&reversed(&a), &reversed(&b), &settings));
-        let (there, back) = (distance(&a, &b).unwrap(), distance(&reversed(&a), &reversed(&b)).unwrap());
-        prop_assert_eq!(there.demerit, back.demerit);
     }
 
     #[test]
@@ -140,25 +120,6 @@ proptest! {
     }
 
     #[test]
-    fn jains_index_knows_neither_unit_nor_order(shares in values(1..30)) {
-        let index = jain_index(&shares);
-        prop_assert_eq!(index, jain_index(&times(&shares, UNIT)));
-        if let Some(index) = index {
-            prop_assert!(near(index, jain_index(&reversed(&shares)).unwrap()));
-            prop_assert!(index <= 1.0 && index * shares.len() as f64 >= 1.0 - 1e-12);
-        }
-    }
-
-    #[test]
-    fn distance_is_symmetric_and_zero_from_itself((a, b) in pairs()) {
-        let (there, back, none) = (distance(&a, &b).unwrap(), distance(&b, &a).unwrap(), distance(&a, &a).unwrap());
-        prop_assert!(near(there.wasserstein, back.wasserstein) && near(there.demerit, back.demerit));
-        prop_assert!(near(there.kolmogorov_smirnov, back.kolmogorov_smirnov));
-        prop_assert!(there.wasserstein <= there.demerit * (1.0 + 1e-9));
-        prop_assert_eq!((none.wasserstein, none.demerit, none.kolmogorov_smirnov), (0.0, 0.0, 0.0));
-    }
-
-    #[test]
     fn holm_is_strict_but_never_stricter_than_dividing_by_the_number(p in prop::collection::vec(0.0..=1.0_f64, 1..20)) {
         let some: Vec<Option<f64>> = p.iter().copied().map(Some).collect();
         for (corrected, p_value) in holm(&some, Confidence::P95).iter().zip(&p) {
@@ -168,12 +129,5 @@ proptest! {
             let rejected = *p_value <= corrected.confidence.alpha() * (1.0 + 1e-12);
             prop_assert_eq!(rejected, corrected.p_value <= 0.05 * (1.0 + 1e-12));
         }
-    }
-
-    #[test]
-    fn outliers_and_warm_up_do_not_depend_on_the_unit(values in values(1..120)) {
-        let at = |values: &[f64]| outliers(values).iter().map(|outlier| outlier.index).collect::<Vec<_>>();
-        prop_assert_eq!(at(&values), at(&times(&values, UNIT)));
-        prop_assert_eq!(warmup(&values), warmup(&times(&values, UNIT)));
     }
 }
