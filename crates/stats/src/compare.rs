@@ -17,7 +17,7 @@
 
 use super::bootstrap::Resampling;
 use super::holm::holm;
-use super::rank::{RankTest, cliffs_delta, mann_whitney, wilcoxon};
+use super::rank::cliffs_delta;
 use super::ratio::{Between, Pairing, Ratio, RatioMethod};
 use super::summary::{mean, standard_deviation};
 use super::{Confidence, Interval, measured, measured_pairs};
@@ -183,9 +183,6 @@ pub struct Comparison {
     pub p_value: Option<f64>,
     /// p-value after Holm's correction.
     pub corrected_p_value: Option<f64>,
-    /// Rank test as a second opinion, without influence on the verdict: Wilcoxon for paired runs, Mann–Whitney for
-    /// independent ones.
-    pub rank_test: Option<RankTest>,
     /// Size of the difference.
     pub effect: Option<Effect>,
     /// The verdict.
@@ -311,10 +308,6 @@ impl Sides {
 
     /// All that does not depend on the other comparisons of the family.
     fn described(&self, settings: &Settings) -> Comparison {
-        let rank_test = match settings.pairing {
-            Pairing::Paired => wilcoxon(&self.differences()),
-            Pairing::Independent => mann_whitney(&self.candidate, &self.reference),
-        };
         let of_means = Ratio::of_exact(&self.reference, &self.candidate).and_then(|ratio| ratio.estimate);
         Comparison {
             runs_used: (self.reference.len(), self.candidate.len()),
@@ -328,7 +321,6 @@ impl Sides {
             method: None,
             p_value: None,
             corrected_p_value: None,
-            rank_test,
             effect: self.effect(settings.pairing),
             verdict: Verdict::Inconclusive,
             because: Because::NotMeasured,

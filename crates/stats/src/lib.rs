@@ -8,7 +8,7 @@
 //! | [`bootstrap`] | a confidence interval of any other statistic |
 //! | [`compare`] | the verdict: is one set of runs better than another |
 //! | [`ratio`] | the ratio of two sets of runs, with an interval |
-//! | [`rank`] | rank tests, which use only the order of the values |
+//! | [`rank`] | Cliff's delta, which uses only the order of the values |
 //! | [`holm`] | the correction for several comparisons at once |
 //! | [`sequential`] | the correction for looks at a running race |
 //! | [`factorial`] | main effects and interaction of two factors |

@@ -4,7 +4,7 @@ use goodness_stats::Confidence;
 use goodness_stats::bootstrap::{Bootstrap, BootstrapMethod, Resampling};
 use goodness_stats::compare::{Direction, Settings, Verdict, compare};
 use goodness_stats::holm::holm;
-use goodness_stats::rank::{cliffs_delta, mann_whitney, wilcoxon};
+use goodness_stats::rank::cliffs_delta;
 use goodness_stats::ratio::{Pairing, Ratio};
 use goodness_stats::summary::summarise;
 use proptest::prelude::*;
@@ -77,15 +77,8 @@ proptest! {
     }
 
     #[test]
-    fn swapping_the_sides_swaps_the_rank_tests((a, b) in pairs()) {
-        let (there, back) = (mann_whitney(&a, &b).unwrap(), mann_whitney(&b, &a).unwrap());
-        prop_assert!(near(there.p_value, back.p_value));
-        prop_assert_eq!(there.statistic + back.statistic, (a.len() * b.len()) as f64);
+    fn swapping_the_sides_reverses_cliffs_delta((a, b) in pairs()) {
         prop_assert_eq!(cliffs_delta(&a, &b).unwrap(), -cliffs_delta(&b, &a).unwrap());
-        let differences: Vec<f64> = a.iter().zip(&b).map(|(a, b)| a - b).collect();
-        let (there, back) = (wilcoxon(&differences), wilcoxon(&times(&differences, -1.0)));
-        prop_assert_eq!(there.is_some(), back.is_some());
-        prop_assert!(there.zip(back).is_none_or(|(there, back)| near(there.p_value, back.p_value)));
     }
 
     #[test]
