@@ -5,7 +5,6 @@
 //! | file | computes |
 //! |---|---|
 //! | [`summary`] | the mean and its confidence interval |
-//! | [`bootstrap`] | a confidence interval of any other statistic |
 //! | [`compare`] | the verdict: is one set of runs better than another |
 //! | [`ratio`] | the ratio of two sets of runs, with an interval |
 //! | [`rank`] | Cliff's delta, which uses only the order of the values |
@@ -17,9 +16,8 @@
 //! Three rules hold everywhere. A value that was not measured is `None`, never 0. Inputs are finite: NaN or infinity is
 //! a bug of the caller and panics with its position. No value is removed as an outlier: a stalled run is a finding.
 //!
-//! Randomness comes from a seed in the arguments, so the same input gives the same answer.
+//! Nothing is random: the same input gives the same answer.
 
-pub mod bootstrap;
 pub mod compare;
 pub mod distribution;
 pub mod factorial;

@@ -2,8 +2,7 @@
 
 use std::sync::LazyLock;
 
-use goodness_stats::bootstrap::{Bootstrap, BootstrapMethod, Resampling};
-use goodness_stats::distribution::{normal_cdf, normal_quantile, student_critical, student_two_sided};
+use goodness_stats::distribution::{normal_cdf, student_critical, student_two_sided};
 use goodness_stats::holm::holm;
 use goodness_stats::rank::cliffs_delta;
 use goodness_stats::ratio::{Pairing, Ratio, RatioMethod};
@@ -59,9 +58,7 @@ fn students_t_agrees() {
 #[test]
 fn the_normal_distribution_agrees() {
     for case in cases("/distributions/normal") {
-        let (z, p) = (number(case, "z"), number(case, "p"));
-        near(normal_cdf(z), p, 1e-10);
-        assert!(z > 4.0 || (normal_quantile(p) - z).abs() < 1e-9, "quantile of {p}");
+        near(normal_cdf(number(case, "z")), number(case, "p"), 1e-10);
     }
 }
 
@@ -72,33 +69,6 @@ fn means_and_their_intervals_agree() {
         near(ours.mean, number(case, "mean"), 1e-13);
         near(ours.sd.unwrap(), number(case, "sd"), 1e-12);
         near_ends(ours.interval.unwrap(), case, 1e-10);
-    }
-}
-
-/// Both sides resample with their own generator. An end from B resamples has an error of about `√(α(1-α)/B) / density`:
-/// at a 2.5 % tail of 100 000, under 1 % of the standard error; BCa's bias adds as much again. Five percent is far
-/// above chance and far below the difference of methods.
-fn assert_bootstrap(boot: &Bootstrap, case: &Value) {
-    let method = if case["method"] == "bca" { BootstrapMethod::Bca } else { BootstrapMethod::Percentile };
-    let ours = boot.interval(level(case), method);
-    assert_eq!(ours.method, method);
-    let tolerance = 0.05 * number(case, "standard_error");
-    for (end, theirs) in [(ours.interval.low, "low"), (ours.interval.high, "high")] {
-        assert!((end - number(case, theirs)).abs() < tolerance, "{end} for {theirs} of {case}");
-    }
-}
-
-#[test]
-fn bootstrap_intervals_agree_within_the_wobble_of_resampling() {
-    let resampling = Resampling { resamples: 100_000, seed: 42 };
-    for case in cases("/bootstrap") {
-        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-        assert_bootstrap(&Bootstrap::of(&numbers(case, "values"), mean, &resampling).unwrap(), case);
-    }
-    for case in cases("/bootstrap_pairs") {
-        let ratio = |a: &[f64], b: &[f64]| b.iter().sum::<f64>() / a.iter().sum::<f64>();
-        let boot = Bootstrap::of_pairs(&numbers(case, "a"), &numbers(case, "b"), ratio, &resampling);
-        assert_bootstrap(&boot.unwrap(), case);
     }
 }
 
