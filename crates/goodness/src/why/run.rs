@@ -16,6 +16,7 @@ use crate::plan::{Plan, Ready, lacks};
 use crate::refusal::Refusal;
 use crate::run::Named;
 use crate::simulation::Beside;
+use crate::standstill;
 use crate::storage::throttled;
 use crate::work::Work;
 use goodness_core::{CpuSet, Event, LockId, Observer, Span, TaskId, Time};
@@ -57,6 +58,7 @@ pub(super) fn answer(run: Explained, question: &Question, found: &Found, told: T
     let mut why = report(run.work.source.name(), (found.of, whom), &found.lateness, &account);
     why.policy = Some(run.contender.to_string());
     why.seed = Some(run.seed);
+    why.doubts.extend(found.doubt.clone());
     why.doubts.extend(run.work.recorded.iter().flat_map(|recorded| recorded.lacks.iter().cloned()));
     why.notes.extend(notes);
     Ok(why)
@@ -93,6 +95,8 @@ pub(super) struct Found {
     pub served: u64,
     /// Length of the run.
     pub length: Span,
+    /// Reason not to trust the run: a replay that ran dry.
+    pub doubt: Option<String>,
 }
 
 impl<'a> Explained<'a> {
@@ -125,13 +129,17 @@ impl<'a> Explained<'a> {
         let asked = question.of.as_ref().map_or(order(self.work.source.asks_for_elevator()), std::slice::from_ref);
         let serves_ios = ready.work.storage.serves_ios;
         let mut observer: Vec<Longest> = asked.iter().map(|of| longest(*of)).collect();
-        let beside = Beside { observer: Some(&mut Each(&mut observer)), ..Beside::default() };
+        let recorded = self.work.recorded.as_ref();
+        let mut lull = recorded.and_then(|it| standstill::lull(it, &ready.work));
+        let mut both = (Each(&mut observer), &mut lull);
+        let beside = Beside { observer: Some(&mut both), ..Beside::default() };
         let end = plan.run_first(ready, beside, told)?.outcome.end;
+        let doubt = recorded.zip(lull).and_then(|(recorded, it)| standstill::ran_dry(recorded, it.finish()));
         let found = observer.into_iter().map(|it| it.finish(end)).zip(asked);
         let mut found: Vec<(Lateness, Of)> = found.map(|(lateness, of)| (lateness, *of)).collect();
         let first = chosen(&found, serves_ios);
         let (lateness, of) = found.swap_remove(first);
-        Ok(Found { of, served: lateness.count, lateness, length: end.since(from) })
+        Ok(Found { of, served: lateness.count, lateness, length: end.since(from), doubt })
     }
 
     /// Runs `ready` once more, and explains to `account` what was `found`.
