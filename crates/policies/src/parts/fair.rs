@@ -321,17 +321,21 @@ impl<O: Order> Stack<O> {
     /// Picks from the classes in their order.
     #[inline(always)]
     fn pick_class(&mut self, cx: &Context, cpu: CpuId) -> Option<TaskId> {
-        if self.reserved.waiting() > 0
-            && let Some(task) = self.pick_reserved(cx, cpu)
-        {
+        if let Some(task) = self.pick_waiting_reserved(cx, cpu) {
             return Some(task);
         }
         self.pull_realtime(cx, cpu);
         if self.cpus[cpu.index()].server.is_serving() {
-            // Fair tasks may have been throttled since.
-            return self.pick_fair(cx, cpu).or_else(|| self.pick_realtime(cx, cpu));
+            // Fair tasks may have been throttled since, or sleep and were not dequeued yet.
+            let served = self.pick_fair(cx, cpu).or_else(|| self.pick_waiting_reserved(cx, cpu));
+            return served.or_else(|| self.pick_realtime(cx, cpu));
         }
         self.pick_realtime(cx, cpu).or_else(|| self.pick_fair(cx, cpu))
+    }
+
+    #[inline(always)]
+    fn pick_waiting_reserved(&mut self, cx: &Context, cpu: CpuId) -> Option<TaskId> {
+        if self.reserved.waiting() > 0 { self.pick_reserved(cx, cpu) } else { None }
     }
 
     #[inline(always)]
