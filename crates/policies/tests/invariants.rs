@@ -18,6 +18,8 @@ const POLICIES: [(&str, &[&str]); 2] =
 const LOCKS: [LockKind; 4] = [LockKind::Pi, LockKind::Normal, LockKind::Kernel, LockKind::Fifo];
 /// Runs of an ordinary test.
 const FEW: u64 = 300;
+/// One of so many runs is long enough for fair servers and throttles, which act after 950 ms.
+const LONG: u64 = 8;
 const MILLISECOND: u64 = 1_000_000;
 
 fn drawn_machine(rng: &mut Rng, cpus: u64) -> Machine {
@@ -117,12 +119,14 @@ fn objection(seed: u64, fault: Option<Fault>) -> Option<String> {
     let tasks = (0..rng.within(2, 9)).map(|_| drawn_task(rng, cpus, groups.count() as u64)).collect();
     let (name, settings) = drawn_settings(rng);
     let entry = goodness_policies::entry(name).expect("a policy");
-    let options = Options { seed: Seed(seed), event_limit: 60_000, ..Options::default() };
+    let is_long = seed % LONG == LONG - 1;
+    let event_limit = if is_long { 3_000_000 } else { 60_000 };
+    let options = Options { seed: Seed(seed), event_limit, ..Options::default() };
     let mut made = (entry.make)(&machine, &settings, options.seed).expect("valid settings");
     if let Some(fault) = fault {
         made.policy = Box::new(Planted { policy: made.policy, fault });
     }
-    let horizon = Some(Time(60 * MILLISECOND));
+    let horizon = Some(Time(if is_long { 2_500 } else { 60 } * MILLISECOND));
     let faults = drawn_faults(seed, cpus);
     let work = Workload { tasks, groups, faults, locks: LOCKS.to_vec(), horizon, ..Workload::default() };
     let mut checkers = Checkers::new(machine.cpu_count(), &Subject::all(&work));
@@ -142,7 +146,7 @@ fn the_most_urgent_tasks_run_in_drawn_runs() {
     let seeds = harness::drawn::seeds(FEW);
     let found: Vec<String> = seeds.clone().filter_map(|seed| objection(seed, None)).collect();
     println!("{} runs with a violation", found.len());
-    assert!(found.is_empty(), "{} runs of {seeds:?}, such as {}", found.len(), found[0]);
+    assert!(found.is_empty(), "{} runs of {seeds:?}, such as {}", found.len(), found.join(" | "));
 }
 
 /// A fault planted into a policy.

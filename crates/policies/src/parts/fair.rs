@@ -568,13 +568,21 @@ impl<O: Order> CpuPolicy for Stack<O> {
                 return Resched::Preempt(cpu);
             }
             let it = &mut self.cpus[cpu.index()];
-            let opened = it.realtime.timer(cx.now) && it.realtime.best_waiting() > 0;
+            let opens = it.realtime.timer(cx.now);
+            // Tasks that wait elsewhere may come.
+            self.urgent.is_due |= opens && self.urgent.waiting() > 0;
+            let opened = opens && it.realtime.best_waiting() > 0;
             let serves = it.has_realtime() && it.server.timer(cx.now) && it.runs_above_fair();
-            let has_served = std::mem::take(&mut it.has_served) && it.realtime.best_waiting() > 0;
+            let is_awaited = it.realtime.best_waiting() > 0 || self.reserved.waiting() > 0;
+            let has_served = std::mem::take(&mut it.has_served) && is_awaited;
             if opened || serves || has_served {
                 it.resched = true;
                 return Resched::Preempt(cpu);
             }
+        }
+        if self.urgent.is_due {
+            self.alarm = cx.now;
+            return Resched::Keep;
         }
         let soonest = self.cpus.iter().map(Cpu::next_alarm).min();
         let of_tasks = self.order.next_refill().min(self.reserved.next_timer());
