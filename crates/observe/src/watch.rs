@@ -279,6 +279,9 @@ impl<const MEASURE: bool, const CHECK: bool> Watch<MEASURE, CHECK> {
         if let Some(next) = next {
             self.start(cpu, next);
         }
+        if MEASURE {
+            self.measures.switched(self.now, cpu, next.is_some());
+        }
     }
 
     #[inline(always)]
@@ -366,7 +369,7 @@ impl<const MEASURE: bool, const CHECK: bool> Watch<MEASURE, CHECK> {
             self.rules.spent(self.now, cpu, span);
         }
         if MEASURE {
-            self.measures.spent(kind, span, self.tracker.running_on(cpu).is_some());
+            self.measures.spent(self.now, cpu, kind, span);
         }
     }
 

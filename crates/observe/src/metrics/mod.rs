@@ -104,7 +104,7 @@ impl Measures {
             slices: SliceLength::default(),
             queues: RunQueues::new(cpus, from),
             idle: IdleWhileQueued::default(),
-            overhead: SchedulerTime::default(),
+            overhead: SchedulerTime::new(cpus, from),
             fairness: Fairness::new(cpus, from, subjects),
             completion: Completion::default(),
             response: ResponseTime::default(),
@@ -232,10 +232,16 @@ impl Measures {
     }
 
     #[inline]
-    pub fn spent(&mut self, kind: Overhead, span: Span, within_slice: bool) {
+    pub fn spent(&mut self, at: Time, cpu: CpuId, kind: Overhead, span: Span) {
         if self.measuring {
-            self.overhead.spent(kind, span, within_slice);
+            self.overhead.spent(at, cpu, kind, span);
         }
+    }
+
+    /// `cpu` runs a task from now on, if it is `occupied`, or idles.
+    #[inline]
+    pub fn switched(&mut self, at: Time, cpu: CpuId, occupied: bool) {
+        self.overhead.switched(at, cpu, occupied);
     }
 
     /// `task` ended. It had arrived at `arrived`; `judged` says whether it counts.
@@ -304,6 +310,7 @@ impl Measures {
                 self.slices.record(ran);
             }
         }
+        self.overhead.close(end);
         task_results::close_waits(end, self.from, tracker, &mut self.wakeup);
         self.fairness.close(end, tracker);
     }
