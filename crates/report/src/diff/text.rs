@@ -124,6 +124,7 @@ impl Page<'_> {
             table.add_row(std::iter::once(it.name.clone()).chain(cells(it, self.diff.kind)));
         });
         table::align_right(&mut table, [1, 2, 3]);
+        table::keep_words(&mut table, &[1, 2, 4], self.width / 2);
         format!("\n{}\n{}", trimmed(&table), self.wrap(&counts))
     }
 
@@ -146,6 +147,7 @@ impl Page<'_> {
             table.add_row([task(&of.task), it.name.clone()].into_iter().chain(cells(it, self.diff.kind)));
         }
         table::align_right(&mut table, [2, 3, 4]);
+        table::keep_words(&mut table, &[2, 3, 5], self.width / 3);
         let more = count - rows.len();
         let more = if more > 0 { format!("\n{more} more differences of tasks (-v)") } else { String::new() };
         format!("{}{more}", trimmed(&table))
