@@ -5,6 +5,7 @@ use super::{Choice, Diff, Difference, Finding, FirstDifference, Kind, Queued, Qu
 use crate::figure::{self, printable};
 use crate::model::Better;
 use crate::table::{self, trimmed, wrapped};
+use crate::text::Extent;
 
 /// Metrics that are shown without being asked for all.
 const METRICS_SHOWN: usize = 5;
@@ -13,11 +14,15 @@ const TASKS_SHOWN: usize = 2;
 /// Waiting tasks that are named, likewise.
 const QUEUE_SHOWN: usize = 3;
 
-/// The comparison as text with a final newline, for `width` columns; everything if `verbose`.
+/// The comparison as text with a final newline, for `width` columns; the least of it is the headline and the gates.
 #[must_use]
-pub fn render(diff: &Diff, width: u16, verbose: bool) -> String {
-    let page = Page { diff, width, verbose };
-    let parts = [page.headline(), page.gates(), page.first_difference(), page.metrics(), page.tasks(), page.notes()];
+pub fn render(diff: &Diff, width: u16, extent: Extent) -> String {
+    let page = Page { diff, width, verbose: extent == Extent::All };
+    let answer = vec![page.headline(), page.gates()];
+    let parts = match extent {
+        Extent::Ranking => answer,
+        _ => [answer, vec![page.first_difference(), page.metrics(), page.tasks(), page.notes()]].concat(),
+    };
     let mut text = parts.into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join("\n");
     text.push('\n');
     text
