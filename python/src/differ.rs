@@ -15,6 +15,7 @@ use goodness_report::atomic;
 use goodness_report::diff::gate::Condition;
 use goodness_report::diff::{self as answer, Diff};
 use goodness_report::json;
+use goodness_report::text::Extent;
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -215,7 +216,7 @@ impl Difference {
     }
 
     fn __repr__(&self) -> String {
-        answer::text::render(&self.diff, notebook::WIDTH, false).trim_end().to_string()
+        answer::text::render(&self.diff, notebook::WIDTH, Extent::Answer).trim_end().to_string()
     }
 
     fn _repr_html_(&self) -> String {

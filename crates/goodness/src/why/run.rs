@@ -11,7 +11,7 @@ use crate::edit::locks;
 use crate::kernel::other_kernel;
 use crate::model_error::in_short;
 use crate::open::judged;
-use crate::parallel::Told;
+use crate::parallel::{Told, untold};
 use crate::plan::{Plan, Ready, lacks};
 use crate::refusal::Refusal;
 use crate::run::Named;
@@ -122,6 +122,14 @@ impl<'a> Explained<'a> {
 
     /// Runs it, and finds what is late; `told` is told how far it is.
     pub(super) fn find(&self, question: &Question, told: Told) -> Result<Found, Refusal> {
+        let found = self.find_if_any(question, told)?;
+        let count = |other: &Question| self.find_if_any(other, &untold).map(|it| it.lateness.count);
+        question.check_kind(self.work.source.name(), &found.lateness, count)?;
+        Ok(found)
+    }
+
+    /// Likewise, also where nothing is of the kind asked about.
+    fn find_if_any(&self, question: &Question, told: Told) -> Result<Found, Refusal> {
         let (plan, ready) = (self.plan(), self.ready()?);
         let (cpus, from) = (ready.machine.cpu_count(), Time::ZERO + ready.work.warmup);
         let subjects = Subject::all(&ready.work);
