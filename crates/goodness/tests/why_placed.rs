@@ -23,7 +23,7 @@ fn why(hogs: &[u32], victim: &str) -> Why {
     let contender = Contender::policy(PolicySpec::parse("eevdf").expect("a policy"));
     let judge = ["victim".to_string()];
     let run = Explained { work: &work, contender: &contender, seed: 1, replication: 0, judge: &judge };
-    let question = Question { checks: 0, of: Some(Of::Wakeups), worst: 1_000, ..Question::default() };
+    let question = Question { checks: 0, of: Some(Of::All), worst: 1_000, ..Question::default() };
     why_simulated(run, &question, &unwatched).unwrap_or_else(|why| panic!("{why}"))
 }
 

@@ -93,15 +93,14 @@ fn a_deadlock_is_told_with_who_waits_for_what() {
     let expected = ["deadlock at 1ms", "task \"a\"", "line 2", "lock \"y\"", "task \"b\"", "line 5", "lock \"x\""];
     refused(here.path(), &["compare", file, "--no-html"], &expected);
     // It is one while others run, too, and with a lock of its own.
-    let beside =
-        format!("duration = \"1s\"\n{embrace}[[task]]\nname = \"hog\"\nprogram = [ {{ compute = \"forever\" }} ]\n");
+    let beside = format!("{embrace}[[task]]\nname = \"hog\"\nprogram = [ {{ compute = \"forever\" }} ]\n");
     let file = experiment(here.path(), "beside.toml", &beside);
     refused(
         here.path(),
         &["compare", file, "--no-html"],
         &["deadlock at 1s: these never continue", "task \"a\"", "task \"b\""],
     );
-    let twice = "duration = \"1s\"\n[[task]]\nname = \"a\"\nprogram = [ { lock = \"x\" }, { lock = \"x\" } ]\n\
+    let twice = "[[task]]\nname = \"a\"\nprogram = [ { lock = \"x\" }, { lock = \"x\" } ]\n\
                  [[task]]\nname = \"hog\"\nprogram = [ { compute = \"forever\" } ]\n";
     refused(here.path(), &["run", experiment(here.path(), "twice.toml", twice)], &["these never continue: task \"a\""]);
     let asleep = "[[task]]\ncount = 9\nname = \"a\"\nprogram = [ { wait = \"never\" } ]\n";

@@ -32,7 +32,8 @@ impl Film {
             match *event {
                 Event::Wakeup { task, cpu, .. } => {
                     waits[task.index()] = Some((cpu.index(), now));
-                    film.woken += u64::from(host.subjects[task.index()].judged);
+                    // Who is there from the start was not woken.
+                    film.woken += u64::from(host.subjects[task.index()].judged && now > 0);
                 }
                 Event::Migrate { task, to, .. } => {
                     if let Some((cpu, _)) = &mut waits[task.index()] {
