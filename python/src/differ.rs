@@ -14,6 +14,8 @@ use goodness_report::Report;
 use goodness_report::atomic;
 use goodness_report::diff::gate::Condition;
 use goodness_report::diff::{self as answer, Diff};
+use goodness_report::json;
+use goodness_report::text::Extent;
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -201,7 +203,7 @@ impl Difference {
 
     /// As JSON (schema goodness.diff/1), byte for byte that of the command line.
     fn to_json(&self) -> String {
-        document::json(&self.diff)
+        json::text(&self.diff)
     }
 
     /// The same as dictionaries and lists.
@@ -214,7 +216,7 @@ impl Difference {
     }
 
     fn __repr__(&self) -> String {
-        answer::text::render(&self.diff, notebook::WIDTH, false).trim_end().to_string()
+        answer::text::render(&self.diff, notebook::WIDTH, Extent::Answer).trim_end().to_string()
     }
 
     fn _repr_html_(&self) -> String {

@@ -12,6 +12,7 @@ use goodness::why::{Latencies, Question, Simulated};
 use goodness_core::{Span, Time};
 use goodness_report::atomic;
 use goodness_report::figure;
+use goodness_report::json;
 use goodness_report::why::{self as answer, LockPart, Part, Why};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -125,7 +126,7 @@ impl Explanation {
 
     /// As JSON (schema goodness.why/1), byte for byte that of the command line.
     fn to_json(&self) -> String {
-        document::json(&self.why)
+        json::text(&self.why)
     }
 
     /// The same as dictionaries and lists.

@@ -62,7 +62,7 @@ impl Verification {
     /// As JSON, byte for byte that of the command line.
     fn to_json(&self) -> String {
         let results = [(self.trace.clone(), self.fidelity.clone())];
-        crate::document::json(&verification::Document::of(&results))
+        goodness_report::json::text(&verification::Document::of(&results))
     }
 
     fn __repr__(&self) -> String {

@@ -7,7 +7,7 @@ use crate::multi_queue::{PLUG_REQUESTS, PLUG_SECTORS};
 use crate::pieces::NONE;
 use crate::slots::{ALL, Slots};
 use crate::wbt::Kind;
-use goodness_core::{Allocate, Io, IoStage, Layer, Operation, Request, RequestId, Run, Span, Time};
+use goodness_core::{Allocate, Io, IoEvent, IoStage, Layer, Operation, Request, RequestId, Run, Span, Time};
 
 /// Most entries of a lane that are offered to the elevator, so that a long lane costs no more than a short one.
 const PIECES_ASKED: u32 = 128;
@@ -47,7 +47,7 @@ impl Queue {
         }
         let piece = self.pieces.take(*io, queued, NONE);
         if io.held.is_none() {
-            out.event(|| self.of_piece(IoStage::Queued, RequestId(0), io, Span::ZERO));
+            out.event(|| IoEvent::of_io(self.disk, IoStage::Queued, RequestId(0), io, Span::ZERO));
         }
         if io.op == Operation::Flush && !self.has_volatile_cache {
             let whole = self.pieces.done(piece).expect("a flush has no parts");

@@ -83,7 +83,7 @@ impl Queue {
                 IoStage::FrontMerged
             }
         };
-        out.event(|| self.of_piece(stage, request, io, Span::ZERO));
+        out.event(|| IoEvent::of_io(self.disk, stage, request, io, Span::ZERO));
     }
 
     /// Updates `request`, which has grown at `side`, and merges it with a neighbour it now touches.

@@ -79,7 +79,7 @@ pub struct Queue {
     pub(crate) referee: ElevatorReferee,
     pub(crate) layer: Layer,
     device: Box<dyn Device>,
-    disk: DiskId,
+    pub(crate) disk: DiskId,
     pub(crate) sectors_max: u32,
     pub(crate) segments_max: u16,
     pub(crate) has_volatile_cache: bool,
@@ -272,7 +272,8 @@ impl Queue {
 
     /// `whole` is done; `request` was its last.
     pub(crate) fn tell_done(&self, request: RequestId, whole: &Piece, out: &mut Out) {
-        out.event(|| self.of_piece(IoStage::Done, request, &whole.io, self.referee.now().since(whole.queued)));
+        let span = || self.referee.now().since(whole.queued);
+        out.event(|| IoEvent::of_io(self.disk, IoStage::Done, request, &whole.io, span()));
         out.outcomes.push(Outcome::Done { tag: whole.io.tag });
     }
 
@@ -297,23 +298,6 @@ impl Queue {
             owner: about.owner,
             sector: about.sector,
             sectors: about.sectors,
-            span,
-        }
-    }
-
-    /// An event of an I/O.
-    pub(crate) fn of_piece(&self, stage: IoStage, request: RequestId, io: &Io, span: Span) -> IoEvent {
-        IoEvent {
-            disk: self.disk,
-            stage,
-            op: io.op,
-            sync: io.sync,
-            request,
-            survivor: request,
-            submitter: io.submitter,
-            owner: io.owner,
-            sector: io.sector,
-            sectors: io.sectors,
             span,
         }
     }

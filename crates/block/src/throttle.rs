@@ -16,7 +16,8 @@
 
 use crate::disk::{Disk, Out, Outcome};
 use goodness_core::{
-    DeviceFacts, DiskId, Groups, Io, IoEvent, IoStage, Operation, QueueFacts, RequestId, Span, Submitter, Time,
+    DeviceFacts, DiskId, Groups, Io, IoEvent, IoStage, Operation, QueueFacts, RequestId, SECTOR_BYTES, Span, Submitter,
+    Time,
 };
 use goodness_referee::Refusal;
 use std::collections::{BTreeSet, VecDeque};
@@ -117,7 +118,7 @@ impl Throttle {
                         self.released.insert(io.tag);
                         let held = now.since(since);
                         let io = Io { held: Some(held), ..io };
-                        out.event(|| event(self.id, IoStage::Released, &io, held));
+                        out.event(|| IoEvent::of_io(self.id, IoStage::Released, RequestId(0), &io, held));
                         self.batch.push(io);
                     }
                 }
@@ -253,24 +254,7 @@ impl Gate {
 fn size(io: &Io) -> u64 {
     match io.op {
         Operation::Discard => DISCARD_BYTES,
-        _ => u64::from(io.sectors) * 512,
-    }
-}
-
-/// An event of an I/O that has no request yet.
-fn event(disk: DiskId, stage: IoStage, io: &Io, span: Span) -> IoEvent {
-    IoEvent {
-        disk,
-        stage,
-        op: io.op,
-        sync: io.sync,
-        request: RequestId(0),
-        survivor: RequestId(0),
-        submitter: io.submitter,
-        owner: io.owner,
-        sector: io.sector,
-        sectors: io.sectors,
-        span,
+        _ => u64::from(io.sectors) * SECTOR_BYTES,
     }
 }
 
@@ -281,7 +265,7 @@ impl Disk for Throttle {
             if self.passes(now, io, now, io.group.index()) {
                 self.batch.push(*io);
             } else {
-                out.event(|| event(self.id, IoStage::Queued, io, Span::ZERO));
+                out.event(|| IoEvent::of_io(self.id, IoStage::Queued, RequestId(0), io, Span::ZERO));
             }
         }
         let batch = std::mem::take(&mut self.batch);

@@ -6,7 +6,7 @@ use crate::verbosity::Quiet;
 use crate::{output, progress};
 use clap::Args;
 use goodness::calibrate::Calibration;
-use goodness_report::atomic;
+use goodness_report::{atomic, json};
 use std::path::PathBuf;
 
 /// Measure the scheduling costs of this machine, for --machine, or a disk, for --device.
@@ -62,7 +62,7 @@ impl Calibrate {
         let found = found?;
         let (file, option) = found.file();
         let mut written = Vec::new();
-        written.extend(output::write(output::file(&self.json), || output::json(&found))?);
+        written.extend(output::write(output::file(&self.json), || json::text(&found))?);
         written.extend(self.tables.write(|| std::iter::once(found.table()))?);
         let to_stdout = output::is_stdout(&self.json);
         match &self.output {

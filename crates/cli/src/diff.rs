@@ -5,16 +5,16 @@ use crate::failure::{Failure, exit};
 use crate::input::InputOptions;
 use crate::output::{self, file, is_stdout};
 use crate::tables::Tables;
-use crate::verbosity::Quiet;
+use crate::verbosity::Verbosity;
 use crate::watching::watch;
 use crate::words::{self, command_line};
 use clap::Args;
 use goodness::diff::{self, Asked, Saved};
 use goodness::{Contender, Plan, RUNS_MAX, Runs, Work, check_names, recordings};
-use goodness_report::Report;
 use goodness_report::diff::gate::Condition;
 use goodness_report::diff::{Diff, Outcome, junit, page, table, text};
 use goodness_report::model::Details;
+use goodness_report::{Report, json};
 use std::path::{Path, PathBuf};
 
 /// Tell whether two schedulers, recordings or results differ: the first decision, and what follows; decide for CI.
@@ -76,11 +76,8 @@ pub struct Diffing {
     /// Write a self-contained page, with both schedules on one time axis.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Print every metric, task and waiting task.
-    #[arg(short, long)]
-    verbose: bool,
     #[command(flatten)]
-    quiet: Quiet,
+    verbosity: Verbosity,
     #[command(flatten)]
     tables: Tables,
     #[command(flatten)]
@@ -93,7 +90,7 @@ impl Diffing {
     /// # Errors
     /// Bad input, files that cannot be written, faults and violations.
     pub fn run(&self) -> Result<u8, Failure> {
-        self.quiet.begin();
+        self.verbosity.begin();
         let files = [(&self.json, "--json"), (&self.html, "--html"), (&self.junit, "--junit")];
         self.tables.check()?;
         let files = [&files[..], &self.tables.asked()].concat();
@@ -178,7 +175,7 @@ impl Diffing {
         let fails = diff.as_ref().is_some_and(|it| it.outcome() == Some(Outcome::Fails));
         if let Some(save) = save.filter(|_| !fails) {
             let path = save.add(&report)?;
-            if !is_stdout(&self.json) {
+            if !is_stdout(&self.json) && !self.verbosity.quiet {
                 say!("saved {}", path.display());
             }
         }
@@ -224,14 +221,14 @@ impl Diffing {
         diff.gates = self.fail_if.iter().map(|it| it.decide(&diff)).collect();
         match is_stdout(&self.json) {
             true => output::say_json(&diff),
-            false => say!("{}", text::render(&diff, output::columns(), self.verbose).trim_end()),
+            false => say!("{}", text::render(&diff, output::columns(), self.verbosity.extent()).trim_end()),
         }
         let mut written: Vec<&Path> = Vec::new();
-        written.extend(output::write(file(&self.json), || output::json(&diff))?);
+        written.extend(output::write(file(&self.json), || json::text(&diff))?);
         written.extend(output::write(self.html.as_deref(), || page::render(&diff, &command_line()))?);
         written.extend(output::write(self.junit.as_deref(), || junit::render(&diff))?);
         written.extend(self.tables.write(|| std::iter::once(table::differences(&diff)))?);
-        if !is_stdout(&self.json) {
+        if !is_stdout(&self.json) && !self.verbosity.quiet {
             output::say_written(&written);
         }
         Ok(diff)

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output;
+use goodness_report::json;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -43,7 +44,7 @@ impl Json {
             return Ok(());
         }
         say!("{}", text(output::columns()).trim_end());
-        let written = output::write(output::file(&self.json), || output::json(value))?;
+        let written = output::write(output::file(&self.json), || json::text(value))?;
         output::say_written(written.as_slice());
         Ok(())
     }

@@ -6,6 +6,7 @@ use crate::tables::Tables;
 use crate::{input, output};
 use clap::{Args, Subcommand};
 use goodness::PolicySpec;
+use goodness_report::json;
 use goodness_sched_ext::{End, LiveError, Options, Request, Status, listed, status_table};
 use goodness_sys::cpu_list::CpuList;
 use std::ffi::OsString;
@@ -140,7 +141,7 @@ impl Live {
         let status = outcome.status.document();
         match &self.json {
             Some(_) if output::is_stdout(&self.json) => output::say_json(&status),
-            Some(_) => drop(output::write(output::file(&self.json), || output::json(&status))?),
+            Some(_) => drop(output::write(output::file(&self.json), || json::text(&status))?),
             None => eprint!("{}", status_table(&outcome.status)),
         }
         self.tables.write(|| std::iter::once(outcome.status.values(self.seed)))?;

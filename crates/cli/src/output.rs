@@ -160,7 +160,7 @@ pub fn deliver(
     table: impl Fn() -> Table,
 ) -> Result<(), Failure> {
     let mut written = Vec::new();
-    written.extend(write(file(json), || self::json(document))?);
+    written.extend(write(file(json), || json::text(document))?);
     show(is_stdout(json), document, text);
     written.extend(tables.write(|| std::iter::once(table()))?);
     say_unless_json(json, &written);
@@ -247,14 +247,9 @@ pub fn say(text: std::fmt::Arguments) {
     }
 }
 
-/// A value as JSON, with a line end.
-pub fn json(value: &impl Serialize) -> String {
-    serde_json::to_string_pretty(value).expect("plain values serialise") + "\n"
-}
-
 /// Prints a value as JSON.
 pub fn say_json(value: &impl Serialize) {
-    say!("{}", json(value).trim_end());
+    say!("{}", json::text(value).trim_end());
 }
 
 /// Prints a value as JSON if `json` is set, else as text for so many columns.

@@ -12,6 +12,7 @@ use goodness_race::engine::{self, Outcome, Plan, Progress};
 use goodness_race::prediction::{self, PredictedMeasure, Predictor};
 use goodness_race::subprocess::Launcher;
 use goodness_race::{load, page, table, text};
+use goodness_report::json;
 use indicatif::ProgressBar;
 use std::path::PathBuf;
 
@@ -115,7 +116,7 @@ impl Race {
             say!("{}", shown.trim_end());
         }
         let mut written = Vec::new();
-        written.extend(output::write(output::file(&self.json), || output::json(&document))?);
+        written.extend(output::write(output::file(&self.json), || json::text(&document))?);
         written.extend(output::write(self.html.as_deref(), || page::render(outcome, &command_line()))?);
         written.extend(self.tables.write(|| std::iter::once(table::values(outcome)))?);
         if !self.verbosity.quiet {

@@ -82,8 +82,8 @@ impl Run {
             return self.outputs.tell_stopped(&report, stopped);
         }
         let timelines = runs.take_timelines();
-        let decisions = runs.arms[0].decisions;
-        let schedule = |it| schedule::text(it, self.timehist, self.map, decisions, output::columns());
+        let decisions = (!self.outputs.verbosity.quiet).then_some(runs.arms[0].decisions);
+        let schedule = |it| schedule::text(it, (self.timehist, self.map), decisions, output::columns());
         let schedule = timelines.first().map(schedule).unwrap_or_default();
         self.outputs.deliver(&report, &timelines, &schedule)?;
         match report.policies.iter().flat_map(|p| &p.violations).next() {

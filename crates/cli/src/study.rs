@@ -8,6 +8,7 @@ use crate::{output, progress, stop};
 use clap::Args;
 use goodness::{RUNS_MAX, catalogue};
 use goodness_core::spelling::nearest;
+use goodness_report::json;
 use goodness_study::{Conducted, Conducting, CustomStudy, Document, Lab, Published, STUDIES, Study};
 use std::path::{Path, PathBuf};
 
@@ -151,8 +152,8 @@ impl Conduct {
     fn deliver(&self, conducted: &[Conducted], to_stdout: bool) -> Result<(), Failure> {
         let documents: Vec<Document> = conducted.iter().map(Conducted::document).collect();
         let text = match documents.as_slice() {
-            [only] if self.name != "all" => output::json(only),
-            all => output::json(&all),
+            [only] if self.name != "all" => json::text(only),
+            all => json::text(&all),
         };
         if to_stdout {
             say!("{}", text.trim_end());

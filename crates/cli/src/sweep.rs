@@ -7,7 +7,7 @@ use crate::words::{command_line, quoted};
 use crate::{output, progress, stop};
 use clap::Args;
 use goodness::Refusal;
-use goodness_report::figure;
+use goodness_report::{figure, json};
 use goodness_sweep::{Cell, Cells, Definition, Folder, Part, Summary, folder, local};
 use indicatif::ProgressBar;
 use std::path::{Path, PathBuf};
@@ -128,7 +128,7 @@ impl Sweep {
     /// Writes the files that were asked for.
     fn deliver(&self, summary: &Summary, folder: &Path, cells: &Cells) -> Result<(), Failure> {
         let title = self.file.file_stem().unwrap_or_default().to_string_lossy();
-        let json = output::write(output::file(&self.json), || output::json(summary))?;
+        let json = output::write(output::file(&self.json), || json::text(summary))?;
         let html = output::write(self.html.as_deref(), || summary.page(&title, &command_line()))?;
         // What cannot be listed now was listed a moment ago.
         let parts = || folder::tables(folder, cells).into_iter().flatten();

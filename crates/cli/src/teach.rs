@@ -7,6 +7,7 @@ use crate::words::command_line;
 use clap::Args;
 use goodness::{Contender, PolicySpec, teach};
 use goodness_core::Machine;
+use goodness_report::json;
 use goodness_report::teach::{page, text};
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -64,7 +65,7 @@ impl Teach {
         let machine = Machine::flat(self.cpus, 1_000).map_err(Failure::usage)?;
         let lesson = teach::lesson(jobs, &machine, policies, &watch())?;
         let written = [
-            output::write(file(&self.json), || output::json(&lesson))?,
+            output::write(file(&self.json), || json::text(&lesson))?,
             output::write(self.html.as_deref(), || page::render(&lesson, &command_line()))?,
         ];
         if is_stdout(&self.json) {

@@ -170,6 +170,8 @@ impl Tune {
         let file = confirms.map(|file| words::quoted(&file.to_string_lossy()));
         if let Some(confirmation) = tuned.confirmation(file.as_deref(), output::columns()) {
             say!("{confirmation}");
+        } else if self.race.is_some() {
+            say!("No race written: nothing to confirm.");
         }
         output::say_written(&written);
         Ok(())

@@ -23,7 +23,7 @@ impl Quiet {
 /// How much is printed.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct Verbosity {
-    /// Print the ranking or the verdict and nothing else: no progress, no notes, no page unless asked for.
+    /// Print the ranking, figures or verdict and nothing else: no progress, no notes, no page unless asked for.
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,
     /// Print everything: all figures, errors, settings and notes.

@@ -9,7 +9,7 @@ use crate::{output, words};
 use clap::Args;
 use goodness::{Plan, shipped};
 use goodness_report::model::{Details, Fidelity, FidelityMetric};
-use goodness_report::{tables, verification};
+use goodness_report::{json, tables, verification};
 use std::path::PathBuf;
 
 /// Measure how closely a replay reproduces its recording.
@@ -93,7 +93,7 @@ impl Verify {
     fn deliver(&self, results: &[(String, Fidelity)], details: &[Details]) -> Result<(), Failure> {
         let document = verification::Document::of(results);
         let mut written = self.tables.write(|| std::iter::once(tables::fidelity(results)))?;
-        written.extend(output::write(output::file(&self.json), || output::json(&document))?);
+        written.extend(output::write(output::file(&self.json), || json::text(&document))?);
         let page = || verification::page(results, details, &words::command_line());
         written.extend(output::write(self.html.as_deref(), page)?);
         match output::is_stdout(&self.json) {

@@ -11,7 +11,7 @@ use clap::Args;
 use goodness::why::{Latencies, Question, Simulated};
 use goodness::{RUNS_MAX, check_names, shipped};
 use goodness_core::Time;
-use goodness_report::why;
+use goodness_report::{json, why};
 use std::path::PathBuf;
 
 /// Why is it late: the longest waits or requests, and what each was spent on.
@@ -105,7 +105,7 @@ impl Why {
             say!("{}", why::text(&found, output::columns(), self.verbose).trim_end());
         }
         let mut written = Vec::new();
-        written.extend(output::write(output::file(&self.json), || output::json(&found))?);
+        written.extend(output::write(output::file(&self.json), || json::text(&found))?);
         written.extend(output::write(self.html.as_deref(), || why::page(&found, &words::command_line()))?);
         written.extend(self.tables.write(|| std::iter::once(why::tables::links(&found)))?);
         if !to_stdout {

@@ -5,8 +5,9 @@ use crate::cpu_set::CpuSet;
 use crate::effort::Effort;
 use crate::lock::LockId;
 use crate::machine::CpuId;
-use crate::request::{DiskId, Operation, RequestId, Submitter};
-use crate::task::TaskId;
+use crate::nice::Nice;
+use crate::request::{DiskId, Io, Operation, RequestId, Submitter};
+use crate::task::{Class, TaskId};
 use crate::time::{Span, Time};
 
 /// In which context a wake-up was executed.
@@ -186,6 +187,26 @@ pub struct IoEvent {
     pub span: Span,
 }
 
+impl IoEvent {
+    /// The event of `io`, whose request is `request`.
+    #[must_use]
+    pub const fn of_io(disk: DiskId, stage: IoStage, request: RequestId, io: &Io, span: Span) -> IoEvent {
+        IoEvent {
+            disk,
+            stage,
+            op: io.op,
+            sync: io.sync,
+            request,
+            survivor: request,
+            submitter: io.submitter,
+            owner: io.owner,
+            sector: io.sector,
+            sectors: io.sectors,
+            span,
+        }
+    }
+}
+
 /// One event. The events of a run are in order of time. Its kind has a byte of its own, which observers read at a
 /// glance; left to the compiler, it would share one with a field of the largest kind.
 #[repr(u8)]
@@ -282,6 +303,12 @@ pub trait Observer {
     fn confine(&mut self, at: Time, task: TaskId, cpus: &CpuSet) {
         let _ = (at, task, cpus);
     }
+
+    /// From `at` on, `task` has asked for this class and nice.
+    #[inline]
+    fn reclass(&mut self, at: Time, task: TaskId, class: Class, nice: Nice) {
+        let _ = (at, task, class, nice);
+    }
 }
 
 impl Observer for () {
@@ -304,6 +331,10 @@ impl<O: Observer + ?Sized> Observer for &mut O {
     fn confine(&mut self, at: Time, task: TaskId, cpus: &CpuSet) {
         (**self).confine(at, task, cpus);
     }
+    #[inline]
+    fn reclass(&mut self, at: Time, task: TaskId, class: Class, nice: Nice) {
+        (**self).reclass(at, task, class, nice);
+    }
 }
 
 impl<O: Observer> Observer for Option<O> {
@@ -323,6 +354,10 @@ impl<O: Observer> Observer for Option<O> {
     fn confine(&mut self, at: Time, task: TaskId, cpus: &CpuSet) {
         self.iter_mut().for_each(|observer| observer.confine(at, task, cpus));
     }
+    #[inline]
+    fn reclass(&mut self, at: Time, task: TaskId, class: Class, nice: Nice) {
+        self.iter_mut().for_each(|observer| observer.reclass(at, task, class, nice));
+    }
 }
 
 impl<A: Observer, B: Observer> Observer for (A, B) {
@@ -341,6 +376,11 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.0.confine(at, task, cpus);
         self.1.confine(at, task, cpus);
     }
+    #[inline]
+    fn reclass(&mut self, at: Time, task: TaskId, class: Class, nice: Nice) {
+        self.0.reclass(at, task, class, nice);
+        self.1.reclass(at, task, class, nice);
+    }
 }
 
 impl<A: Observer, B: Observer, C: Observer> Observer for (A, B, C) {
@@ -355,6 +395,12 @@ impl<A: Observer, B: Observer, C: Observer> Observer for (A, B, C) {
         self.0.confine(at, task, cpus);
         self.1.confine(at, task, cpus);
         self.2.confine(at, task, cpus);
+    }
+    #[inline]
+    fn reclass(&mut self, at: Time, task: TaskId, class: Class, nice: Nice) {
+        self.0.reclass(at, task, class, nice);
+        self.1.reclass(at, task, class, nice);
+        self.2.reclass(at, task, class, nice);
     }
 }
 

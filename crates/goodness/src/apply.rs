@@ -9,6 +9,7 @@ use crate::edit::{Change, Edit, What, matches};
 use crate::run::Named;
 use crate::spec::PolicySpec;
 use goodness_core::{Class, CpuId, CpuSet, Groups, Span};
+use goodness_report::figure;
 use goodness_report::model::Application;
 
 /// Tunables of the fair classes with the file that sets each, in `/sys/kernel/debug/sched`, in ns.
@@ -18,6 +19,9 @@ const FILES: [(&str, &str, &str); 4] = [
     ("cfs", "min_granularity", "min_granularity_ns"),
     ("cfs", "wakeup_granularity", "wakeup_granularity_ns"),
 ];
+
+/// Most names of tasks that are changed one by one. A choice: what can be read before it is run.
+const NAMES_MAX: usize = 4;
 
 /// The recorded machine and work.
 pub(crate) struct Recorded<'a> {
@@ -132,18 +136,75 @@ fn edit(edit: &Edit, recorded: &Recorded, commands: &mut Application) -> Option<
             }
             Some(())
         }
-        What::Task { whom, change } => {
-            let tasks = recorded.tasks.iter().filter(|it| matches(whom, &it.name) || *whom == it.id.to_string());
-            let of_each = |command: &str| match whom.parse::<u32>() {
-                Ok(_) => format!("sudo {command} {whom}"),
-                Err(_) => format!("pgrep -w -x '{}' | sudo xargs -r -n 1 {command}", pattern(whom)),
-            };
-            let mut words = tasks.map(|it| words(change, it, recorded.cpus)).collect::<Option<Vec<_>>>()?;
-            words.dedup();
-            // Tasks of several kinds cannot be put back with one command.
-            let [(apply, undo)] = &words[..] else { return None };
-            commands.add(of_each(apply), of_each(undo));
-            Some(())
+        What::Task { whom, change } => of_tasks(whom, change, recorded, commands),
+    }
+}
+
+/// A change of the tasks that `whom` means: one command for all, else one for each name of those that it changes.
+/// `None` if some of one name could not be put back with one command.
+fn of_tasks(whom: &str, change: &Change, recorded: &Recorded, commands: &mut Application) -> Option<()> {
+    let is_id = whom.parse::<u32>().is_ok();
+    let meant = recorded.tasks.iter().filter(|it| matches(whom, &it.name) || *whom == it.id.to_string());
+    let meant: Vec<(&str, (String, String))> =
+        meant.map(|it| Some((it.name.as_str(), words(change, it, recorded.cpus)?))).collect::<Option<_>>()?;
+    let of_each = |whom: &str, command: &str| match is_id {
+        true => format!("sudo {command} {whom}"),
+        false => format!("pgrep -w -x '{}' | sudo xargs -r -n 1 {command}", pattern(whom)),
+    };
+    // `*` would be every thread of the machine, of the kernel's and of those that were not recorded, too.
+    let is_alike = meant.iter().all(|(_, it)| *it == meant[0].1) && (is_id || whom != "*");
+    if let (Some((_, (apply, undo))), true) = (meant.first(), is_alike) {
+        commands.add(of_each(whom, apply), of_each(whom, undo));
+        return Some(());
+    }
+    let mut names: Vec<&str> = Vec::new();
+    for (name, _) in meant.iter().filter(|(_, (apply, undo))| apply != undo) {
+        if !names.contains(name) {
+            names.push(name);
+        }
+    }
+    if names.is_empty() || names.len() > NAMES_MAX {
+        return None;
+    }
+    for name in names {
+        let mut words = meant.iter().filter(|(it, _)| *it == name).map(|(_, words)| words);
+        let (apply, undo) = words.next().filter(|first| words.all(|it| it == *first))?;
+        commands.add(of_each(name, apply), of_each(name, undo));
+    }
+    Some(())
+}
+
+/// A sentence on the first tasks of which no command makes and takes back what `arm` changes, where a command makes it
+/// of a single task.
+pub(crate) fn unlike_tasks(reference: &Contender, arm: &Contender, recorded: &Recorded) -> Option<String> {
+    let edits = arm.edits.iter().filter(|edit| !reference.edits.contains(edit));
+    edits.into_iter().find_map(|edit| {
+        let What::Task { whom, change } = &edit.what else { return None };
+        let is_setting = !matches!(change, Change::Apart | Change::Compute(_));
+        let is_unlike = is_setting && of_tasks(whom, change, recorded, &mut Application::default()).is_none();
+        is_unlike.then(|| format!("No command applies it: {}.", unlike(whom, edit, recorded)))
+    })
+}
+
+/// The difference between the tasks that `whom` means, and a remedy.
+fn unlike(whom: &str, edit: &Edit, recorded: &Recorded) -> String {
+    let mut names: Vec<(&str, usize)> = Vec::new();
+    for name in recorded.tasks.iter().map(|it| it.name.as_str()).filter(|name| matches(whom, name)) {
+        match names.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, count)) => *count += 1,
+            None => names.push((name, 1)),
+        }
+    }
+    let most = names.iter().rev().max_by_key(|(_, count)| *count).filter(|_| names.len() > NAMES_MAX);
+    match most {
+        Some((name, _)) => {
+            let change = edit.to_string().replacen(whom, "", 1);
+            let (whom, name, count) = (figure::name(whom), figure::name(name), names.len());
+            format!("\"{whom}\" means tasks of {count} names; name those that count, such as {name}{change}")
+        }
+        None => {
+            let (whom, kind) = (figure::name(whom), edit.kind());
+            format!("the tasks called \"{whom}\" differ in {kind}, so that no command takes it back")
         }
     }
 }
@@ -164,9 +225,9 @@ fn words(change: &Change, task: &Named, cpus: u32) -> Option<(String, String)> {
             let of = |slice| format!("chrt {class} --sched-runtime {slice} --pid 0");
             (of(slice.0), of(0))
         }
-        Change::Affinity(cpu) => {
-            let list: Vec<String> = cpu.iter().map(|CpuId(cpu)| cpu.to_string()).collect();
-            (format!("taskset -cp {}", list.join(",")), format!("taskset -cp {}", cpu_list(&task.affinity, cpus)))
+        Change::Affinity(list) => {
+            let of = |set: &CpuSet| format!("taskset -cp {}", cpu_list(set, cpus));
+            (of(&CpuSet::of(list)), of(&task.affinity))
         }
         Change::Apart | Change::Compute(_) => return None,
     })
@@ -211,6 +272,14 @@ mod tests {
     use goodness_core::{Nice, Task};
 
     fn commands(text: &str) -> Option<(Vec<String>, Vec<String>)> {
+        asked(text, application).map(|it| (it.apply, it.undo))
+    }
+
+    fn why_not(text: &str) -> Option<String> {
+        asked(text, unlike_tasks)
+    }
+
+    fn asked<T>(text: &str, what: fn(&Contender, &Contender, &Recorded) -> T) -> T {
         let standard = PolicySpec::parse("eevdf:kernel=6.18").unwrap();
         let named = |name: &str, id, task: Task| Named::of(name, id, &task);
         let nice = |nice| Task { nice: Nice::new(nice).unwrap(), ..Task::default() };
@@ -225,7 +294,7 @@ mod tests {
         ];
         let arm = Contender::arm(text, &standard).unwrap();
         let recorded = Recorded { cpus: 4, tasks: &tasks, groups: &Groups::default() };
-        application(&Contender::policy(standard), &arm, &recorded).map(|it| (it.apply, it.undo))
+        what(&Contender::policy(standard), &arm, &recorded)
     }
 
     fn one(text: &str) -> (String, String) {
@@ -261,6 +330,44 @@ mod tests {
         assert!(apply.contains("cpu2/online; echo 0") && undo.ends_with("cpu3/online"), "{apply} {undo}");
     }
 
+    /// Of the tasks, 10 alone is confined.
+    #[test]
+    fn all_tasks_are_those_that_change_by_their_names() {
+        assert_eq!(
+            one("*.affinity=0-3"),
+            (
+                "pgrep -w -x 'mariadbd' | sudo xargs -r -n 1 taskset -cp 0-3".into(),
+                "pgrep -w -x 'mariadbd' | sudo xargs -r -n 1 taskset -cp 1,3".into()
+            )
+        );
+        let (apply, undo) = one("c*.nice=3");
+        assert!(apply.contains("'cc1' | sudo xargs -r -n 1 renice -n 3 -p; pgrep -w -x 'cc2'"), "{apply}");
+        assert!(undo.contains("'cc1' | sudo xargs -r -n 1 renice -n 5"), "{undo}");
+        assert_eq!(commands("*.affinity=0"), None, "more names than can be read");
+        assert_eq!(
+            why_not("*.affinity=0").as_deref(),
+            Some(
+                "No command applies it: \"*\" means tasks of 5 names; name those that count, such as \
+                 redis.affinity=0."
+            )
+        );
+    }
+
+    #[test]
+    fn tasks_of_one_name_that_were_not_alike_are_a_reason() {
+        let standard = PolicySpec::parse("eevdf:kernel=6.18").unwrap();
+        let tasks = [0, 5].map(|nice| Task { nice: Nice::new(nice).unwrap(), ..Task::default() });
+        let tasks = [Named::of("cc1", 7, &tasks[0]), Named::of("cc1", 8, &tasks[1])];
+        let recorded = Recorded { cpus: 4, tasks: &tasks, groups: &Groups::default() };
+        let said = |text: &str| {
+            let arm = Contender::arm(text, &standard).unwrap();
+            unlike_tasks(&Contender::policy(standard.clone()), &arm, &recorded)
+        };
+        let why = said("cc1.nice=3").expect("a reason");
+        assert!(why.starts_with("No command applies it: the tasks called \"cc1\" differ in nice"), "{why}");
+        assert_eq!([said("cc1.affinity=0"), said("8.nice=3"), said("cc1.compute=50%")], [None, None, None]);
+    }
+
     #[test]
     fn no_name_ends_the_word_that_the_shell_sees() {
         assert_eq!(pattern("x>y`z`"), "x>y`z`", "nothing special between quotes, nor to pgrep");
@@ -283,7 +390,7 @@ mod tests {
 
     #[test]
     fn what_takes_another_machine_or_kernel_has_no_command() {
-        for text in ["base", "cpus=8", "hz=1000", "eevdf:kernel=6.12", "c*.nice=3", "nobody.nice=3"] {
+        for text in ["base", "cpus=8", "hz=1000", "eevdf:kernel=6.12", "nobody.nice=3"] {
             assert_eq!(commands(text), None, "{text}");
         }
     }

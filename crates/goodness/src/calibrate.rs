@@ -5,11 +5,11 @@ pub mod disk;
 
 pub use calibration::Calibration;
 
-use crate::kernel::running_release;
 use crate::refusal::Refusal;
 use goodness_core::{Machine, Span};
 use goodness_play::calibrate::{Figure, Found, Neighbours, measure};
 use goodness_report::table;
+use goodness_sys::kernel_release;
 use goodness_table::Kind::{Float, Whole};
 use goodness_table::long::{MACHINE, METRIC, UNIT};
 use goodness_table::{Cell, Column, Table, column};
@@ -36,7 +36,7 @@ pub fn surroundings() -> Vec<String> {
     let model = read("/proc/cpuinfo")
         .lines()
         .find_map(|line| Some(line.strip_prefix("model name")?.split_once(':')?.1.trim().to_string()));
-    let kernel = running_release().unwrap_or_default();
+    let kernel = kernel_release().unwrap_or_default();
     let load = read("/proc/loadavg").split(' ').take(1).collect::<String>();
     let known = [("processor", model.unwrap_or_default()), ("kernel", kernel), ("load average before", load)];
     known.into_iter().filter(|(_, what)| !what.is_empty()).map(|(name, what)| format!("{name}: {what}")).collect()
@@ -134,7 +134,7 @@ impl Document<'_> {
         };
         Document {
             schema: "goodness.calibrate/1",
-            kernel: running_release(),
+            kernel: kernel_release(),
             cpus: found.cpus.len(),
             hz: found.hz,
             costs: found.figures.iter().map(cost).collect(),

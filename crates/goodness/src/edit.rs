@@ -148,6 +148,11 @@ impl Edit {
         if let What::Cpus(cpus) = self.what { Some(cpus) } else { None }
     }
 
+    /// The number of tasks that it adds.
+    pub(crate) fn hogs(&self) -> Option<u32> {
+        if let What::Hogs(count) = self.what { Some(count) } else { None }
+    }
+
     /// The kind of change, which has an error of its own.
     pub(crate) fn kind(&self) -> &'static str {
         match &self.what {
@@ -340,7 +345,7 @@ pub(crate) fn work(
 /// Moves `work` from a machine of `before` CPUs to one of `cpus`, and adds the tasks that `edits` add.
 pub(crate) fn grow(edits: &[Edit], work: &mut Workload, (before, cpus): (usize, usize)) {
     onto(work, before, cpus);
-    let hogs = edits.iter().filter_map(|edit| if let What::Hogs(count) = edit.what { Some(count) } else { None });
+    let hogs = edits.iter().filter_map(Edit::hogs);
     work.tasks.extend(hogs.flat_map(|count| 0..count).map(|_| hog()));
 }
 

@@ -90,15 +90,7 @@ pub(crate) fn other_kernel(policy: &PolicySpec, own: &PolicySpec) -> Option<Stri
 #[must_use]
 #[cfg(feature = "live")]
 pub fn running_policy() -> Option<PolicySpec> {
-    PolicySpec::parse(own_policy(&running_release()?)?).ok()
-}
-
-/// Release of the running kernel; `None` where it cannot be read.
-#[must_use]
-#[cfg(feature = "live")]
-pub fn running_release() -> Option<String> {
-    let text = std::fs::read_to_string("/proc/sys/kernel/osrelease").ok()?;
-    Some(text.trim().to_string())
+    PolicySpec::parse(own_policy(&goodness_sys::kernel_release()?)?).ok()
 }
 
 /// The numbers of a kernel release, as far as its first hyphen.

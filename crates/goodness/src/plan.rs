@@ -24,7 +24,7 @@ use goodness_core::{
     Class, CpuSet, Group, HORIZON_MAX, Machine, PolicyEntry, Remarked, Remarks, Seed, TaskId, TaskSpec, Time, Workload,
     WorkloadSource,
 };
-use goodness_observe::{Lull, Subject, Window};
+use goodness_observe::{Lull, Window};
 use goodness_report::figure;
 use goodness_report::model::Fidelity;
 use goodness_report::offline::Offline;
@@ -389,10 +389,7 @@ impl<'a> Plan<'a> {
     /// The observer of lulls, for a replay with requests whose doubts are told.
     fn lull(&self, job: &Job, work: &Workload) -> Option<Lull> {
         let is_told = job.index.is_some() && job.replication == self.first;
-        let recorded = self.recorded.filter(|it| is_told && it.lull.is_some())?;
-        let window = Window { from: Time::ZERO + work.warmup, to: Time::ZERO + recorded.length() };
-        // Work that ends with what was recorded may be done early.
-        (work.horizon == Some(window.to)).then(|| Lull::new(window, &Subject::all(work)))
+        standstill::lull(self.recorded.filter(|_| is_told)?, work)
     }
 
     /// The remarks of the work, and the doubt that a lull leaves.

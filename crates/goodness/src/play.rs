@@ -1,7 +1,6 @@
 //! Work as real threads of this machine.
 
 use crate::edit::{self, Edit};
-use crate::kernel::running_release;
 use crate::refusal::Refusal;
 use crate::replication::Replication;
 use crate::work::Work;
@@ -9,6 +8,7 @@ use goodness_core::{CpuId, Span, WorkloadSource};
 use goodness_play::{PlayClass, PlayError, Played, PlayedGroup, PlayedTask};
 use goodness_report::groups::GroupReport;
 use goodness_report::{figure, limits, table};
+use goodness_sys::kernel_release;
 use goodness_table::Table;
 use goodness_table::long::{self, OneRun};
 use serde::Serialize;
@@ -119,7 +119,7 @@ impl<'a> Document<'a> {
     /// Of an `input` as typed.
     #[must_use]
     pub fn of(input: &'a str, seed: u64, played: &'a Played) -> Document<'a> {
-        Document { schema: "goodness.play/1", input, seed, kernel: running_release(), played }
+        Document { schema: "goodness.play/1", input, seed, kernel: kernel_release(), played }
     }
 
     /// Every measured value of every task, as a table in which the changes `edits` are the settings:

@@ -78,7 +78,7 @@ impl Runs {
             details: Details { metrics: abouts(), samples: self.sampled(), ..details },
             ..Report::default()
         };
-        report.details.warnings.extend(self.without_cgroup(&report));
+        report.details.warnings.extend(self.without_commands(&report));
         let in_short = report.ranked_by().and_then(|metric| in_short(self.contenders(), self.cpus, metric));
         report.details.warnings.extend(in_short);
         report.trust = Trust::of(report.fidelity.as_ref(), report.ranked_by(), self.doubts());
@@ -378,22 +378,37 @@ impl Runs {
     /// The commands that apply `arm` to the recorded machine, or to one with the cgroups that an experiment names.
     fn application(&self, arm: &Arm) -> Option<Application> {
         let reference = self.arms.first()?;
-        let RunResult { tasks, groups, .. } = &reference.first;
-        let recorded = apply::Recorded { cpus: self.machine.cpus, tasks, groups };
         let commands = match self.sampling {
             Sampling::Replays | Sampling::Recordings(_) => apply::application,
             Sampling::Runs => apply::of_groups,
             Sampling::Arms => return None,
         };
-        commands(&reference.contender, &arm.contender, &recorded)
+        commands(&reference.contender, &arm.contender, &self.recorded_machine(reference))
     }
 
-    /// A sentence on the winner of simulated runs, if no command can name a group that it changes.
-    fn without_cgroup(&self, report: &Report) -> Option<String> {
-        let winner = report.winner().filter(|_| self.sampling == Sampling::Runs)?;
+    /// The machine and the tasks to which commands apply an arm.
+    fn recorded_machine<'a>(&self, reference: &'a Arm) -> apply::Recorded<'a> {
+        let RunResult { tasks, groups, .. } = &reference.first;
+        apply::Recorded { cpus: self.machine.cpus, tasks, groups }
+    }
+
+    /// A sentence on the winner, if no command can name a group that it changes, or take back what it changes of tasks.
+    fn without_commands(&self, report: &Report) -> Option<String> {
+        let winner = report.winner()?;
         let index = report.policies.iter().position(|it| std::ptr::eq(it, winner))?;
+        let (reference, arm) = (&self.arms[0], &self.arms[index]);
+        match self.sampling {
+            Sampling::Runs => self.without_cgroup(arm),
+            Sampling::Replays | Sampling::Recordings(_) => {
+                apply::unlike_tasks(&reference.contender, &arm.contender, &self.recorded_machine(reference))
+            }
+            Sampling::Arms => None,
+        }
+    }
+
+    fn without_cgroup(&self, arm: &Arm) -> Option<String> {
         let reference = &self.arms[0];
-        let group = apply::without_cgroup(&reference.contender, &self.arms[index].contender, &reference.first.groups)?;
+        let group = apply::without_cgroup(&reference.contender, &arm.contender, &reference.first.groups)?;
         let name = figure::name(group);
         Some(format!(
             "No command applies it: group \"{name}\" is no cgroup. Name it by its path, such as \
@@ -404,14 +419,15 @@ impl Runs {
     /// The sampling unit of a value, with its number, where that is not a run.
     fn sampled(&self) -> Option<String> {
         let replays = format!("{} replay{}", self.runs, if self.runs == 1 { "" } else { "s" });
+        let each = if self.arms.len() > 1 { " for each" } else { "" };
         match self.sampling {
             Sampling::Runs => {
                 let devices = &self.arms.first()?.first.devices;
                 let runs = if self.runs == 1 { "run" } else { "runs" };
-                (!devices.is_empty()).then(|| format!("{} {runs} for each on {}", self.runs, devices.join(", ")))
+                (!devices.is_empty()).then(|| format!("{} {runs}{each} on {}", self.runs, devices.join(", ")))
             }
-            Sampling::Replays => Some(format!("{replays} of this one recording for each")),
-            Sampling::Recordings(count) => Some(format!("{replays} of each of {count} recordings for each")),
+            Sampling::Replays => Some(format!("{replays} of this one recording{each}")),
+            Sampling::Recordings(count) => Some(format!("{replays} of each of {count} recordings{each}")),
             Sampling::Arms => Some("a recording, as it was made, for each".into()),
         }
     }

@@ -4,7 +4,8 @@ use crate::again::Again;
 use crate::recorded::Recorded;
 use crate::refusal::Refusal;
 use crate::run::{Named, RunResult};
-use goodness_core::{Awaited, Span, TaskId, WorkloadSource};
+use goodness_core::{Awaited, Span, TaskId, Time, Workload, WorkloadSource};
+use goodness_observe::{Lull, Subject, Window};
 use goodness_report::figure;
 use goodness_sim::{End, Fault, Outcome};
 
@@ -60,6 +61,14 @@ pub(crate) fn remark(source: &dyn WorkloadSource, run: &RunResult) -> Option<Str
 
 /// Part of the window by which a lull is longer than any recorded one where a replay ran dry. A choice.
 const DRY: u64 = 5;
+
+/// The observer of lulls in a replay of a recording with requests.
+pub(crate) fn lull(recorded: &Recorded, work: &Workload) -> Option<Lull> {
+    recorded.lull?;
+    let window = Window { from: Time::ZERO + work.warmup, to: Time::ZERO + recorded.length() };
+    // Work that ends with what was recorded may be done early.
+    (work.horizon == Some(window.to)).then(|| Lull::new(window, &Subject::all(work)))
+}
 
 /// Reason not to trust a replay with this longest lull ([`goodness_observe::Lull`]): it waits for what the recording
 /// does not show, such as the next request of a client that was served faster.

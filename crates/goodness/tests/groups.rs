@@ -138,3 +138,65 @@ fn a_recording_without_cgroups_is_flat() {
     let refusal = Plan::of(&plain, vec![arm]).run(&unwatched).err().expect("a refusal").to_string();
     assert!(refusal.contains("the work has no groups"), "{refusal}");
 }
+
+/// A server whose tasks sleep and are not dequeued yet serves nobody, so reservations of later deadlines run.
+#[test]
+fn a_reservation_runs_where_the_fair_server_has_nothing_to_serve() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("work.toml");
+    std::fs::write(
+        &file,
+        r#"
+duration = "1s"
+machine = { cpus = 1, hz = 7, lock_handover = "3us" }
+
+[[task]]
+name = "t0"
+count = 4
+class = "deadline"
+reservation = { period = "50ms", runtime = "2ms" }
+program = [ { compute = "5us" } ]
+
+[[task]]
+name = "t1"
+count = 2
+program = [ { compute = "10ms" }, { sleep = "75us" } ]
+"#,
+    )
+    .unwrap();
+    let work = opened(&file);
+    for kernel in ["6.18", "7.2", "7.3"] {
+        let contenders = vec![Contender::parse(&format!("eevdf:kernel={kernel}")).unwrap()];
+        let plan = Plan { runs: 3, ..Plan::of(&work, contenders) };
+        plan.run(&unwatched).unwrap_or_else(|why| panic!("{kernel}: {why}"));
+    }
+}
+
+/// Limits that are refilled account for other tasks: the fair server may be done then, and the real-time task goes on.
+#[test]
+fn a_real_time_task_goes_on_when_the_fair_server_is_done_beside_limits() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("work.toml");
+    std::fs::write(
+        &file,
+        r#"
+duration = "4s"
+machine = { cpus = 1, hz = 250 }
+group = [ { name = "g1", cpu_max = "4ms/5ms" } ]
+task = [
+    { name = "a", group = "g1", program = [ { compute = "forever" } ] },
+    { name = "f", class = "fifo", rt_priority = 68, program = [ { compute = "forever" } ] },
+    { name = "s", program = [ { compute = "1ms" }, { sleep = "3ms" } ] },
+]
+"#,
+    )
+    .unwrap();
+    let work = opened(&file);
+    for (kernel, seed) in [("6.18", 1), ("6.18", 2), ("7.2", 2), ("7.3", 2), ("7.3", 3)] {
+        let contenders = vec![Contender::parse(&format!("eevdf:kernel={kernel}")).unwrap()];
+        let plan = Plan { runs: 1, seed, ..Plan::of(&work, contenders) };
+        let runs = plan.run(&unwatched).unwrap_or_else(|why| panic!("{kernel}, seed {seed}: {why}"));
+        let share = runs.arms[0].first.measured.tasks[1].cpu_time.0 as f64 / 4e9;
+        assert!((0.94..0.96).contains(&share), "{kernel}, seed {seed}: {share}");
+    }
+}

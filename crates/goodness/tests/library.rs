@@ -307,6 +307,13 @@ fn an_arm_that_changes_nothing_or_adds_cpus_that_nobody_may_use_is_named() {
     assert!(confined.starts_with("cpus=4: the judged tasks use 1 of the 4 CPUs"), "{confined}");
     assert!(confined.ends_with("--arm 'cpus=4 *.affinity=0-3'."), "{confined}");
     assert!(equal.starts_with("ab.nice=0 changes nothing here"), "{equal}");
-    let said = warned(&["cpus=4 *.affinity=0-3", "ab.nice=5", "rr"]);
+    let said = warned(&["hogs=1", "ab.nice=5"]);
+    let said: Vec<&String> = said.iter().filter(|it| it.contains("as recorded")).collect();
+    assert_eq!(
+        said,
+        ["hogs=1: the judged tasks may use CPU 1 only, as recorded, and the added hog runs beside them; to let them \
+          share: --arm 'hogs=1 added-hog.affinity=1'."]
+    );
+    let said = warned(&["cpus=4 *.affinity=0-3", "ab.nice=5", "rr", "hogs=1 added-hog.affinity=1", "hogs=2"]);
     assert_eq!(said.iter().filter(is_about).count(), 0, "{said:?}");
 }

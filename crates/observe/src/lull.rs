@@ -19,6 +19,14 @@ pub struct Lull {
     longest: Span,
 }
 
+/// What a task does.
+enum Now {
+    Runs,
+    /// It waits for a CPU.
+    Waits,
+    Neither,
+}
+
 impl Lull {
     /// Observes the tasks that `subjects` describe.
     #[must_use]
@@ -44,10 +52,14 @@ impl Lull {
         self.since = self.since.max(at);
     }
 
-    /// From `at` on `task` runs, or waits for a CPU, or does neither.
-    fn note(&mut self, at: Time, task: TaskId, runs: bool, waits: bool) {
+    /// From `at` on `task` is `now` at this.
+    fn note(&mut self, at: Time, task: TaskId, now: Now) {
         let Some((judged, was_awake)) = self.tasks.get_mut(task.index()) else { return };
-        let is_awake = waits || runs && *judged;
+        let is_awake = match now {
+            Now::Runs => *judged,
+            Now::Waits => true,
+            Now::Neither => false,
+        };
         if std::mem::replace(was_awake, is_awake) != is_awake {
             self.advance(at);
             self.awake = if is_awake { self.awake + 1 } else { self.awake - 1 };
@@ -58,13 +70,13 @@ impl Lull {
 impl Observer for Lull {
     fn observe(&mut self, at: Time, event: &Event) {
         match *event {
-            Event::Wakeup { task, .. } => self.note(at, task, false, true),
+            Event::Wakeup { task, .. } => self.note(at, task, Now::Waits),
             Event::Switch { prev, off, next, .. } => {
                 if let Some(prev) = prev {
-                    self.note(at, prev, false, off.is_runnable());
+                    self.note(at, prev, if off.is_runnable() { Now::Waits } else { Now::Neither });
                 }
                 if let Some(next) = next {
-                    self.note(at, next, true, false);
+                    self.note(at, next, Now::Runs);
                 }
             }
             Event::Served { .. } => {

@@ -9,20 +9,23 @@ pub struct Subject {
     pub judged: bool,
     /// Requested class.
     pub class: Class,
-    /// Initial nice; later changes are not seen.
+    /// Initial nice.
     pub nice: Nice,
-    /// CPUs it may use.
+    /// CPUs it may use at first.
     pub affinity: CpuSet,
+    /// True if weights and limits of task groups count, not its weight alone.
+    pub is_grouped: bool,
 }
 
 impl Default for Subject {
     fn default() -> Self {
-        Subject { judged: true, class: Class::Normal, nice: Nice::ZERO, affinity: CpuSet::All }
+        let (class, nice, affinity) = (Class::Normal, Nice::ZERO, CpuSet::All);
+        Subject { judged: true, class, nice, affinity, is_grouped: false }
     }
 }
 
 impl Subject {
-    /// The facts about a task of a workload.
+    /// The facts about a task of a workload without groups.
     #[must_use]
     pub fn of(spec: &TaskSpec) -> Subject {
         Subject {
@@ -30,12 +33,14 @@ impl Subject {
             class: spec.task.class,
             nice: spec.task.nice,
             affinity: spec.task.affinity.clone(),
+            is_grouped: false,
         }
     }
 
     /// The subjects of a workload, in the order of its tasks.
     #[must_use]
     pub fn all(workload: &Workload) -> Vec<Subject> {
-        workload.tasks.iter().map(Subject::of).collect()
+        let is_grouped = !workload.groups.is_flat();
+        workload.tasks.iter().map(|spec| Subject { is_grouped, ..Subject::of(spec) }).collect()
     }
 }

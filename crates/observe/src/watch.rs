@@ -4,7 +4,7 @@ use crate::checkers::{Checked, Ending, Rules, Violation};
 use crate::metrics::{Measured, Measures, TaskAccount};
 use crate::subject::Subject;
 use crate::tracker::Tracker;
-use goodness_core::{CpuId, CpuSet, Event, IoEvent, Observer, Off, Span, State, TaskId, Time};
+use goodness_core::{Class, CpuId, CpuSet, Event, IoEvent, Nice, Observer, Off, Span, State, TaskId, Time};
 
 /// Follows a run, measures it (`MEASURE`) and checks its invariants (`CHECK`). All memory that grows
 /// with tasks or CPUs is taken at construction or at a task's first event.
@@ -279,6 +279,9 @@ impl<const MEASURE: bool, const CHECK: bool> Watch<MEASURE, CHECK> {
         if let Some(next) = next {
             self.start(cpu, next);
         }
+        if MEASURE {
+            self.measures.switched(self.now, cpu, next.is_some());
+        }
     }
 
     #[inline(always)]
@@ -366,7 +369,7 @@ impl<const MEASURE: bool, const CHECK: bool> Watch<MEASURE, CHECK> {
             self.rules.spent(self.now, cpu, span);
         }
         if MEASURE {
-            self.measures.spent(kind, span, self.tracker.running_on(cpu).is_some());
+            self.measures.spent(self.now, cpu, kind, span);
         }
     }
 
@@ -405,6 +408,11 @@ impl<const MEASURE: bool, const CHECK: bool> Watch<MEASURE, CHECK> {
         }
     }
 
+    fn reweigh(&mut self, at: Time, task: TaskId, class: Class, nice: Nice) {
+        let tasks = self.tracker.task_count();
+        self.measures.reweigh(at, (task, class, nice), self.tracker.task_mut(task), tasks);
+    }
+
     #[inline(always)]
     fn follow_all(&mut self, events: &[(Time, Event)]) {
         if events.len() > 1 && self.tracker.task_count() > FITS_INTO_CACHES {
@@ -436,8 +444,14 @@ macro_rules! observes {
             fn confine(&mut self, at: Time, task: TaskId, cpus: &CpuSet) {
                 self.pass(at);
                 self.tracker.confine(task, cpus);
+                self.measures.confine();
                 // Another CPU may idle beside waiting tasks now.
                 self.is_steady = false;
+            }
+
+            fn reclass(&mut self, at: Time, task: TaskId, class: Class, nice: Nice) {
+                self.pass(at);
+                self.reweigh(at, task, class, nice);
             }
         })*
     };

@@ -137,9 +137,8 @@ impl CpuPolicy for HaikuAffine {
         Some(Pick { task, timeslice: (cx.tasks[task].class != Class::Fifo).then_some(quantum) })
     }
 
-    fn why(&self, cx: &Context, _: CpuId, Why { ahead, waiting, is_pick }: Why) -> Option<Reason> {
-        let [own, other] = [ahead?, waiting].map(|task| i64::from(priority_of(&cx.tasks[task])));
-        elected(own, other, is_pick)
+    fn why(&self, cx: &Context, _: CpuId, why: Why) -> Option<Reason> {
+        elected(cx, why)
     }
 
     fn charge(&mut self, _: &Context, _: CpuId, task: TaskId, ran: Span, _: Stop) -> Resched {

@@ -31,12 +31,6 @@ fn within(group: GroupId, mut spec: TaskSpec) -> TaskSpec {
     spec
 }
 
-fn pinned(cpu: u32, mut spec: TaskSpec) -> TaskSpec {
-    spec.task.affinity = CpuSet::of(&[CpuId(cpu)]);
-    spec.task.first_cpu = CpuId(cpu);
-    spec
-}
-
 fn history(kernel: (&str, &str), machine: &Machine, work: (Groups, Vec<TaskSpec>), until: Span) -> History {
     let policy = goodness_policies::entry(kernel.0).expect("a policy");
     run_in_groups(policy, machine, &[("kernel", kernel.1)], work, until)

@@ -132,15 +132,10 @@ fn drawn_steps(rng: &mut Rng, cpus: u64) -> Vec<Step> {
             0..=3 => steps.push(Step::Compute(Span(rng.within(1, 6_000_000)))),
             4..=5 => steps.push(Step::Sleep(Span(rng.within(1, 4_000_000)))),
             6 => steps.push(Step::SetClass(CLASSES[rng.below(4) as usize], rng.within(1, 5) as u8)),
-            _ => steps.push(Step::SetAffinity(drawn_affinity(rng, cpus))),
+            _ => steps.push(Step::SetAffinity(harness::drawn::affinity(rng, cpus))),
         }
     }
     steps
-}
-
-fn drawn_affinity(rng: &mut Rng, cpus: u64) -> CpuSet {
-    let some: Vec<CpuId> = (0..rng.within(1, 3)).map(|_| CpuId(rng.below(cpus) as u32)).collect();
-    if rng.below(2) == 0 { CpuSet::All } else { CpuSet::of(&some) }
 }
 
 /// A small drawn run; the sentence of the referee, if it found something.
@@ -160,7 +155,7 @@ fn drawn(seed: u64, wrap: fn(MadePolicy) -> MadePolicy) -> Option<String> {
     for _ in 0..rng.within(2, 7) {
         let steps = drawn_steps(rng, cpus);
         let mut spec = class(CLASSES[rng.below(4) as usize], rng.within(1, 5) as u8, cycle(&steps));
-        spec.task.affinity = drawn_affinity(rng, cpus);
+        spec.task.affinity = harness::drawn::affinity(rng, cpus);
         spec.start = Start::At(Time(rng.below(3_000_000)));
         tasks.push(spec);
     }

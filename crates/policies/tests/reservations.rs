@@ -26,12 +26,6 @@ fn working(runtime: u64, period: u64) -> TaskSpec {
     of(runtime, period, periodic(runtime, period))
 }
 
-fn pinned(cpu: u32, mut spec: TaskSpec) -> TaskSpec {
-    spec.task.affinity = CpuSet::of(&[CpuId(cpu)]);
-    spec.task.first_cpu = CpuId(cpu);
-    spec
-}
-
 fn history(kernel: (&str, &str), machine: &Machine, tasks: Vec<TaskSpec>, until: Span) -> History {
     run_of(goodness_policies::entry(kernel.0).expect("a policy"), machine, &[("kernel", kernel.1)], tasks, until)
 }

@@ -30,7 +30,7 @@ pub fn findings() -> Vec<Finding> {
         finding("sched_ext", "live, live arms of race", sched_ext()),
         finding("ublk", "elevate", ublk()),
         finding("loop devices and elevators", "race dbload, study fio-mixed", loop_elevators()),
-        finding("autogroup", "race: autogroup", knob("/proc/sys/kernel/sched_autogroup_enabled")),
+        finding("autogroup", "race: autogroup", knob(goodness_sys::AUTOGROUP)),
         finding("preemption mode", "race: preempt", knob("/sys/kernel/debug/sched/preempt")),
         finding("base slice", "race: base_slice", knob("/sys/kernel/debug/sched/base_slice_ns")),
         finding("slices of tasks", "race: slice", slices()),
@@ -98,8 +98,8 @@ fn ublk() -> Result<String, String> {
     if Path::new("/dev/ublk-control").exists() {
         return Ok("/dev/ublk-control is there".into());
     }
-    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let module = format!("/lib/modules/{}/kernel/drivers/block", release.trim());
+    let release = goodness_sys::kernel_release().unwrap_or_default();
+    let module = format!("/lib/modules/{release}/kernel/drivers/block");
     let there = fs::read_dir(module)
         .is_ok_and(|list| list.flatten().any(|it| it.file_name().to_string_lossy().starts_with("ublk_drv")));
     if there {

@@ -29,3 +29,12 @@ impl Measure {
         Measure { name: name.into(), unit, better, value }
     }
 }
+
+/// The value of the figure called `name`, for tests.
+///
+/// # Panics
+/// No figure is called so.
+#[must_use]
+pub fn value(all: &[Measure], name: &str) -> f64 {
+    all.iter().find(|measure| measure.name == name).unwrap_or_else(|| panic!("no {name}")).value
+}

@@ -2,7 +2,7 @@
 
 use goodness_core::Span;
 use goodness_race::load_generator::{Pattern, Settings, run};
-use goodness_race::measure::Measure;
+use goodness_race::measure::{Measure, value};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Mutex;
@@ -49,10 +49,6 @@ fn measured(settings: &Settings) -> Vec<Measure> {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     run(settings).unwrap_or_else(|why| panic!("{settings:?}: {why}"))
-}
-
-fn value(all: &[Measure], name: &str) -> f64 {
-    all.iter().find(|measure| measure.name == name).unwrap_or_else(|| panic!("no {name}")).value
 }
 
 #[test]

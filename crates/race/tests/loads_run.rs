@@ -2,7 +2,7 @@
 
 use goodness_core::Seed;
 use goodness_race::load;
-use goodness_race::measure::Measure;
+use goodness_race::measure::{Measure, value};
 use goodness_race::subprocess::Launcher;
 use goodness_race::workspace::Workspace;
 use std::path::Path;
@@ -44,10 +44,6 @@ fn processes_below(folder: &Path) -> Vec<String> {
     let processes = std::fs::read_dir("/proc").expect("proc is mounted").filter_map(Result::ok);
     let lines = processes.filter_map(|process| std::fs::read_to_string(process.path().join("cmdline")).ok());
     lines.filter(|line| line.contains(&folder.display().to_string())).collect()
-}
-
-fn value(measures: &[Measure], name: &str) -> f64 {
-    measures.iter().find(|measure| measure.name == name).unwrap_or_else(|| panic!("no {name}")).value
 }
 
 const SHORT: &str = "duration=500ms,warmup=100ms,connections=4";

@@ -1,25 +1,16 @@
 //! Recordings of nginx with the calls of its client: its connections are found, and replays run to the end and report
 //! its requests.
 
-use goodness_core::{Event, Observer, Registered, Seed, Span, Time, WorkloadSource};
+mod reported;
+
+use goodness_core::{Registered, Seed, WorkloadSource};
 use goodness_policies::{eevdf::Eevdf, fifo::Fifo};
 use goodness_replay::causes::Rule;
 use goodness_replay::connections::Traffic;
 use goodness_replay::{History, Replay, ReplayOptions, machine_of, recover};
 use goodness_trace::{Call, Recording, SchedEvent, load};
+use reported::Reported;
 use std::path::Path;
-
-/// Latencies that a run reports.
-#[derive(Default)]
-struct Reported(Vec<Span>);
-
-impl Observer for Reported {
-    fn observe(&mut self, _: Time, event: &Event) {
-        if let Event::Served { latency, .. } = event {
-            self.0.push(*latency);
-        }
-    }
-}
 
 fn recording(name: &str) -> Recording {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings/guest").join(name);

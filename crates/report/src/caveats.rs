@@ -38,7 +38,10 @@ impl Report {
         }
         let metric = self.ranked_by()?;
         let is_open = |verdict: Verdict| verdict == Verdict::Inconclusive;
-        let verdicts = self.policies.iter().filter_map(|it| it.metric(metric)?.vs_reference);
+        let reference = self.policies.iter().position(|it| it.is_reference);
+        let is_unchanged = |index: &usize| reference.is_some_and(|it| self.is_unchanged(*index, it));
+        let changed = (0..self.policies.len()).filter(|index| !is_unchanged(index));
+        let verdicts = changed.filter_map(|index| self.policies[index].metric(metric)?.vs_reference);
         let is_one = self.input.kind == InputKind::Trace && self.sampling == Sampling::Replays;
         (is_one && verdicts.into_iter().any(|it| is_open(it.verdict))).then(|| {
             "Intervals include the spread between recordings of one load; compare several to narrow them.".into()

@@ -14,6 +14,8 @@ const BESIDE: [&str; 3] = ["throughput", "request_latency_p999", "context_switch
 const SMALL: f64 = 0.1;
 /// Said of a change whose own interval excludes none, where the verdict is open.
 const UNCONFIRMED: &str = ", which the test of all comparisons together does not confirm";
+/// End of the answer where no arm changes anything.
+const EQUAL: &str = ": every value is the same";
 /// From this factor on, a change is said as a factor, too.
 const FACTOR: f64 = 10.0;
 
@@ -25,6 +27,7 @@ impl Report {
         let Some(answer) = self.answer(metric) else { return String::new() };
         match self.trust.as_ref().and_then(Trust::warning) {
             Some(warning) => format!("{warning} {answer}."),
+            None if answer.ends_with(EQUAL) => format!("{answer}."),
             None => format!("{answer}{}.", self.assurance(metric).map_or_else(String::new, |it| format!("; {it}"))),
         }
     }
@@ -183,44 +186,76 @@ impl Report {
     }
 
     fn nothing_better(&self, metric: &str, reference: usize) -> String {
-        if self.is_zero(metric) {
-            return self.zero(metric);
-        }
-        let labels = self.labels();
-        let own = self.policies[reference].metric(metric).map_or_else(|| figure::NOT_MEASURED.into(), figure::of);
-        let asked = format!("{} in {} ({own})", labels[reference], title(metric));
         let compared = |index: &usize| {
             let policy = &self.policies[*index];
             !policy.is_reference && policy.violations.is_empty() && verdict(policy, metric).is_some()
         };
-        let others: Vec<usize> = self.ranking(metric).into_iter().filter(compared).collect();
+        let others = self.ranking(metric).into_iter().filter(compared);
+        let (equal, others): (Vec<usize>, Vec<usize>) = others.partition(|it| self.is_unchanged(*it, reference));
+        if others.is_empty() && !equal.is_empty() {
+            return self.nothing_changed(&equal, reference);
+        }
+        if self.is_zero(metric) {
+            return self.zero(metric);
+        }
+        let own = self.policies[reference].metric(metric).map_or_else(|| figure::NOT_MEASURED.into(), figure::of);
+        let asked = format!("{} in {} ({own})", self.labels()[reference], title(metric));
         let count = |wanted| others.iter().filter(|it| verdict(&self.policies[**it], metric) == Some(wanted)).count();
         let counts = [(Verdict::Worse, "worse"), (Verdict::Same, "the same"), (Verdict::Inconclusive, "undecided")];
         if let Some(first) = others.first().filter(|_| count(Verdict::Inconclusive) == others.len()) {
-            let near = self.policies[*first].metric(metric).and_then(|it| it.vs_reference);
-            let is_shown_alone = near.and_then(|it| it.ci95).is_some_and(|[low, high]| low > 1.0 || high < 1.0);
-            let near = near.and_then(|it| Some(change_in_words(it.ratio?, it.ci95, self.units()))).unwrap_or_default();
-            let near = if near.starts_with(change::UNCHANGED) { format!("simulated {near}") } else { near };
-            let near = if is_shown_alone { near + UNCONFIRMED } else { near };
-            // From 0, no ratio leads to another value.
-            let said = |head: &str| if near.is_empty() { String::new() } else { format!("{head}{near}") };
             let beside = self.beside_undecided(metric, &self.policies[reference], &self.policies[*first]);
-            return match others.len() {
-                1 => format!("Undecided: {} may be better or worse than {asked}{}{beside}", labels[*first], said(": ")),
-                all => format!(
-                    "Undecided: none of the {all} other {} is shown to differ from {asked}{}{beside}",
-                    self.rows(),
-                    said(&format!("; the best of them, {}, is ", labels[*first]))
-                ),
-            };
+            return self.undecided(metric, *first, others.len() + equal.len(), &asked) + &beside;
         }
         if self.policies[reference].metric(metric).is_none_or(|it| it.value.is_none()) {
             return format!("Undecided: {asked} has too few observations to be compared with");
         }
-        let found = counts.into_iter().map(|(it, words)| (count(it), words)).filter(|(count, _)| *count > 0);
-        let found: Vec<String> = found.map(|(count, words)| format!("{count} {words}")).collect();
-        let found = if found.is_empty() { "no other was measured".into() } else { found.join(", ") };
+        let found = counts.into_iter().map(|(it, words)| (count(it), words)).chain([(equal.len(), "without effect")]);
+        let found = found.filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}"));
+        let found = found.collect::<Vec<_>>().join(", ");
+        let found = if found.is_empty() { "no other was measured".into() } else { found };
         format!("No other {} is shown to be better than {asked}: {found}", self.row())
+    }
+
+    /// The answer where `all` others are undecided, and `first` is the best of those that change anything.
+    fn undecided(&self, metric: &str, first: usize, all: usize, asked: &str) -> String {
+        let label = &self.labels()[first];
+        let near = self.policies[first].metric(metric).and_then(|it| it.vs_reference);
+        let is_shown_alone = near.and_then(|it| it.ci95).is_some_and(|[low, high]| low > 1.0 || high < 1.0);
+        let near = near.and_then(|it| Some(change_in_words(it.ratio?, it.ci95, self.units()))).unwrap_or_default();
+        let near = if near.starts_with(change::UNCHANGED) { format!("simulated {near}") } else { near };
+        let near = if is_shown_alone { near + UNCONFIRMED } else { near };
+        // From 0, no ratio leads to another value.
+        let said = |head: &str| if near.is_empty() { String::new() } else { format!("{head}{near}") };
+        match all {
+            1 => format!("Undecided: {label} may be better or worse than {asked}{}", said(": ")),
+            all => format!(
+                "Undecided: none of the {all} other {} is shown to differ from {asked}{}",
+                self.rows(),
+                said(&format!("; the best of them, {label}, is "))
+            ),
+        }
+    }
+
+    /// The answer where no arm changes anything: those of `equal` are all.
+    fn nothing_changed(&self, equal: &[usize], reference: usize) -> String {
+        let labels = self.labels();
+        let runs = if self.sampling == Sampling::Runs { "runs" } else { "replays" };
+        let changes = match equal {
+            [one] => format!("{} changes nothing", labels[*one]),
+            all => format!("None of the {} other {} changes anything", all.len(), self.rows()),
+        };
+        format!("{changes} in these {runs} against {}{EQUAL}", labels[reference])
+    }
+
+    /// True if a policy is that of the reference with changes, and every value of every run is the reference's.
+    pub(crate) fn is_unchanged(&self, index: usize, reference: usize) -> bool {
+        let labels = self.labels();
+        let of = |index: usize| {
+            let own = self.runs.iter().filter(|it| it.policy == labels[index]).collect::<Vec<_>>();
+            if let [one] = own[..] { Some(&one.values) } else { None }
+        };
+        let is_change = self.policies[index].name == self.policies[reference].name && self.sampling != Sampling::Arms;
+        is_change && of(index).is_some_and(|values| Some(values) == of(reference))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Every value of every run, as a part of a report.
 
-use crate::keyed::{self, Keyed};
+use crate::keyed::{self, keyed_by_name};
 use serde::{Deserialize, Serialize};
 
 /// Every run of a policy on one input.
@@ -34,11 +34,4 @@ pub struct RunValues {
     pub values: Vec<Option<f64>>,
 }
 
-impl Keyed for RunValues {
-    fn key(&self) -> &str {
-        &self.name
-    }
-    fn set_key(&mut self, key: String) {
-        self.name = key;
-    }
-}
+keyed_by_name!(RunValues);

@@ -21,14 +21,15 @@ pub fn printable(text: &str) -> String {
 /// A task name for text output: printable characters only, cut with `…` after [`NAME_MAX`].
 #[must_use]
 pub fn name(text: &str) -> String {
-    let mut letters = text.chars();
-    let short: String = letters.by_ref().take(NAME_MAX).collect();
-    match letters.next() {
-        None => printable(&short),
-        Some(_) => {
-            let kept: String = short.chars().take(NAME_MAX - 1).collect();
-            printable(&kept) + "…"
-        }
+    printable(&cut(text, NAME_MAX))
+}
+
+/// The first characters of a text that has more than `most`, with `…` as the last.
+#[must_use]
+pub fn cut(text: &str, most: usize) -> String {
+    match text.chars().count() > most {
+        true => text.chars().take(most - 1).chain(['…']).collect(),
+        false => text.into(),
     }
 }
 
@@ -68,12 +69,18 @@ pub fn titled(metric: &str) -> String {
     }
 }
 
-/// An interval; a unit common to both ends is written once: `1.2…3.4 ms`.
+/// Units of quantities that are never below 0.
+const FROM_ZERO: [&str; 5] = ["ns", "count", "bytes", "bytes/s", "1/s"];
+
+/// An interval; a unit common to both ends is written once: `1.2…3.4 ms`. Times and counts begin at 0 at the least.
 #[must_use]
 pub fn interval(ci: Option<[f64; 2]>, unit: &str) -> String {
     let Some([low, high]) = ci else {
         return NOT_MEASURED.into();
     };
+    if FROM_ZERO.contains(&unit) && low <= 0.0 && high > 0.0 {
+        return format!("0…{}", show(Some(high), unit));
+    }
     let (low, high) = (show(Some(low), unit), show(Some(high), unit));
     match (low.split_once(' '), high.split_once(' ')) {
         (Some((number, low_unit)), Some((_, high_unit))) if low_unit == high_unit => format!("{number}…{high}"),
@@ -207,6 +214,9 @@ mod tests {
         assert_eq!(show(Some(f64::NAN), "ns"), "–");
         assert_eq!(ratio(None), "–");
         assert_eq!(interval(None, "ns"), "–");
+        assert_eq!(interval(Some([-828e3, 3.8e6]), "ns"), "0…3.80 ms", "no time is negative");
+        assert_eq!(interval(Some([-3.0, 5.0]), "count"), "0…5");
+        assert_eq!(interval(Some([-0.5, 0.5]), "share"), "-50…50 %", "a share may be");
     }
 
     #[test]

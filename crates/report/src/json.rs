@@ -1,17 +1,22 @@
 //! A report as JSON, `goodness.report/1`: pretty-printed, fields in schema order, reproducible byte for byte.
 
 use crate::model::{Report, SCHEMA};
+use serde::Serialize;
 use std::io::{self, Write};
 
-/// The report as JSON text with a final newline.
+/// A document as JSON text with a final newline.
 ///
 /// # Panics
-/// Never: a report contains nothing JSON lacks; numbers that are not finite become `null`.
+/// Never: documents contain nothing JSON lacks; numbers that are not finite become `null`.
+#[must_use]
+pub fn text(document: &impl Serialize) -> String {
+    serde_json::to_string_pretty(document).expect("documents have string keys only") + "\n"
+}
+
+/// The report as JSON text with a final newline.
 #[must_use]
 pub fn render(report: &Report) -> String {
-    let mut text = serde_json::to_string_pretty(report).expect("a report has string keys only");
-    text.push('\n');
-    text
+    text(report)
 }
 
 /// Writes the same text, in little memory.

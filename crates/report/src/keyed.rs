@@ -14,6 +14,21 @@ pub trait Keyed {
     fn set_key(&mut self, key: String);
 }
 
+/// Makes the field `name` the key of these types.
+macro_rules! keyed_by_name {
+    ($($entry:ty),+) => {
+        $(impl $crate::keyed::Keyed for $entry {
+            fn key(&self) -> &str {
+                &self.name
+            }
+            fn set_key(&mut self, key: String) {
+                self.name = key;
+            }
+        })+
+    };
+}
+pub(crate) use keyed_by_name;
+
 /// For `#[serde(with = "keyed")]`.
 pub fn serialize<T: Keyed + Serialize, S: Serializer>(entries: &[T], out: S) -> Result<S::Ok, S::Error> {
     let mut map = out.serialize_map(Some(entries.len()))?;

@@ -7,7 +7,7 @@
 pub use crate::details::{Counted, Details, EffectRow, Effects, MetricAbout};
 use crate::every_run::PolicyRuns;
 use crate::groups::GroupReport;
-use crate::keyed::{self, Keyed};
+use crate::keyed::{self, keyed_by_name};
 pub use goodness_observe::Better;
 pub use goodness_stats::compare::Verdict;
 use serde::{Deserialize, Serialize};
@@ -424,32 +424,7 @@ impl FidelityMetric {
     }
 }
 
-impl Keyed for FidelityMetric {
-    fn key(&self) -> &str {
-        &self.name
-    }
-    fn set_key(&mut self, key: String) {
-        self.name = key;
-    }
-}
-
-impl Keyed for MetricSummary {
-    fn key(&self) -> &str {
-        &self.name
-    }
-    fn set_key(&mut self, key: String) {
-        self.name = key;
-    }
-}
-
-impl Keyed for Setting {
-    fn key(&self) -> &str {
-        &self.name
-    }
-    fn set_key(&mut self, key: String) {
-        self.name = key;
-    }
-}
+keyed_by_name!(FidelityMetric, MetricSummary, Setting);
 
 impl Default for Report {
     /// An empty report of this program version.

@@ -14,6 +14,11 @@ const PREFERRED: [&str; 7] = [
     "throughput",
     "wakeup_latency_mean",
 ];
+/// The metric that ranks unless one is asked for, of those that `tells` says are measured and not 0.
+pub(crate) fn preferred(tells: impl Fn(&str) -> bool) -> Option<&'static str> {
+    PREFERRED.into_iter().find(|name| tells(name))
+}
+
 /// Metrics shown first if they were measured: a workload with disks is about I/O, a server about requests.
 pub(crate) const SHOWN_FIRST: [&str; 9] = [
     "iops",

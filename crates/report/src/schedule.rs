@@ -136,17 +136,22 @@ fn letter(place: usize) -> String {
     if place < 26 { letter.to_string() } else { format!("{letter}{}", place / 26) }
 }
 
-/// The first `slices` as a list and the first `switches` as a map; without either, the number of slices and decisions.
+/// The first `slices` as a list and the first `switches` as a map; without either, the number of slices and, if they
+/// are to be told, of `decisions`.
 #[must_use]
-pub fn text(timeline: &Timeline, slices: Option<usize>, switches: Option<usize>, decisions: u64, width: u16) -> String {
+pub fn text(
+    timeline: &Timeline,
+    (slices, switches): (Option<usize>, Option<usize>),
+    decisions: Option<u64>,
+    width: u16,
+) -> String {
     let list = slices.map(|count| format!("\n{}", history(timeline, count, width)));
     let map = switches.map(|count| format!("\n{}", map(timeline, count)));
-    match (list, map) {
-        (Some(list), Some(map)) => format!("{list}\n{map}"),
-        (Some(one), None) | (None, Some(one)) => one,
-        (None, None) => {
+    match (list, map, decisions) {
+        (None, None, Some(decisions)) => {
             format!("{} slices, {decisions} decisions; --timehist lists them, --map draws them", timeline.slices.len())
         }
+        (list, map, _) => list.into_iter().chain(map).collect::<Vec<_>>().join("\n"),
     }
 }
 

@@ -8,7 +8,7 @@ mod sections;
 use crate::change::{change, change_interval};
 use crate::figure::{self, printable};
 use crate::model::{Better, Fidelity, InputKind, PolicyReport, Report, Sampling, Verdict, VsReference};
-use crate::table::{folded, keep_whole, room, trimmed, wrapped};
+use crate::table::{folded, keep_whole, keep_whole_with_heads, longest_part, room, trimmed, wrapped};
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets};
 use goodness_observe::title;
 
@@ -21,10 +21,44 @@ const OTHER_COLUMNS: u16 = 56;
 /// Width from which the ranking has the intervals of values beside those of changes.
 const WIDE: u16 = 100;
 
+/// Most figures of a single run.
+const FIGURES: usize = 10;
+/// Heads of a ranking, and which columns are figures; the second head is the name of a row.
+const HEADS: [(&str, bool); 7] = [
+    ("#", true),
+    ("", false),
+    ("value", true),
+    ("95 % interval", false),
+    ("change", true),
+    ("95 %", false),
+    ("verdict", false),
+];
+
+/// What a ranking shows beside labels and values.
+#[derive(Clone, Copy)]
+struct Shown {
+    /// The intervals of the values.
+    has_intervals: bool,
+    /// Changes from the reference, with their intervals and verdicts.
+    is_compared: bool,
+}
+
+impl Shown {
+    /// The columns, as places in [`HEADS`].
+    fn columns(self) -> Vec<usize> {
+        let is_shown = |index: &usize| match index {
+            0..=2 => true,
+            3 => self.has_intervals,
+            _ => self.is_compared,
+        };
+        (0..HEADS.len()).filter(is_shown).collect()
+    }
+}
+
 /// How much of a report is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Extent {
-    /// The ranking and nothing else.
+    /// The ranking and nothing else; of a single policy its answer and its main figures.
     Ranking,
     /// The answer, the ranking and the caveats that matter: one screen.
     #[default]
@@ -38,7 +72,8 @@ pub enum Extent {
 pub fn render(report: &Report, extent: Extent, width: u16, colour: bool) -> String {
     let page = Page { report, extent, width: width.max(NARROWEST), colour, labels: report.labels() };
     let parts = match extent {
-        Extent::Ranking => vec![if report.policies.len() == 1 { page.figures(usize::MAX) } else { page.ranking() }],
+        Extent::Ranking if report.policies.len() == 1 => vec![page.conclusion(), page.figures(FIGURES)],
+        Extent::Ranking => vec![page.ranking()],
         Extent::Answer => page.answer(),
         Extent::All => vec![
             page.conclusion(),
@@ -81,14 +116,15 @@ impl Page<'_> {
     fn head(&self) -> String {
         let r = self.report;
         let runs = r.details.samples.clone();
-        let runs = runs.unwrap_or_else(|| format!("{} for each", count(r.runs_per_policy, "run")));
+        let (each, row) =
+            if r.policies.len() == 1 { ("", String::new()) } else { (" for each", format!(" {}", r.row())) };
+        let runs = runs.unwrap_or_else(|| count(r.runs_per_policy, "run") + each);
         let first = format!("{} ({})", printable(&r.input.name), r.input.kind.name());
         let rest = format!(
-            "{}, {} Hz ({}) · {runs} {}, {} long · seed {}",
+            "{}, {} Hz ({}) · {runs}{row}, {} long · seed {}",
             count(r.machine.cpus, "CPU"),
             r.machine.hz,
             printable(&r.machine.name),
-            r.row(),
             figure::time(Some(r.simulated_ns)),
             r.seed
         );
@@ -116,37 +152,37 @@ impl Page<'_> {
         };
         let of = |policy: &PolicyReport| policy.metric(metric).cloned();
         let is_compared = self.report.policies.iter().filter_map(of).any(|it| it.vs_reference.is_some());
-        let has_intervals = self.extent == Extent::All || self.width >= WIDE || !is_compared;
-        let columns = [
-            (true, "#", true),
-            (true, self.report.row(), false),
-            (true, "value", true),
-            (has_intervals, "95 % interval", false),
-            (is_compared, "change", true),
-            (is_compared, "95 %", false),
-            (is_compared, "verdict", false),
-        ];
-        let shown = |index: &usize| columns[*index].0;
-        let heads: Vec<&str> = columns.iter().filter(|it| it.0).map(|it| it.1).collect();
-        let table_of = |label: &dyn Fn(usize) -> String| {
-            let mut table = self.table(&heads);
-            for (place, index) in self.report.ranking(metric).into_iter().enumerate() {
-                let cells = self.ranking_row(place + 1, &label(index), &self.report.policies[index], metric);
-                table.add_row(cells.into_iter().enumerate().filter(|(index, _)| shown(index)).map(|(_, cell)| cell));
-            }
-            table
+        let wants_intervals = self.extent == Extent::All || self.width >= WIDE || !is_compared;
+        let label = |index: usize| self.labels[index].clone();
+        let least = self.labels.iter().map(|it| longest_part(it)).max().unwrap_or(0).min(self.width / 4);
+        let room_with = |has_intervals| {
+            let shown = Shown { has_intervals, is_compared };
+            room(&mut self.ranking_table(metric, shown, &label), 1, self.width)
         };
-        let most = room(&mut table_of(&|index| self.labels[index].clone()), 1, self.width);
-        let mut table = table_of(&|index| folded(&self.labels[index], most));
-        let right: Vec<bool> = columns.iter().filter(|it| it.0).map(|it| it.2).collect();
-        right_align(&mut table, &(0..right.len()).filter(|it| right[*it]).collect::<Vec<_>>());
-        // Where all columns are shown on a narrow terminal, the label is what may be broken.
-        let first = if heads.len() == columns.len() && self.width < WIDE { 2 } else { 1 };
-        keep_whole(&mut table, &(first..heads.len()).collect::<Vec<_>>(), self.longest_cell());
+        // The intervals of values, beside those of changes, make way for the labels.
+        let has_intervals = wants_intervals && (!is_compared || room_with(true) >= least);
+        let most = room_with(has_intervals).max(least);
+        let shown = Shown { has_intervals, is_compared };
+        let mut table = self.ranking_table(metric, shown, &|index| folded(&self.labels[index], most));
+        keep_whole_with_heads(&mut table, &[0, 1], most);
+        keep_whole(&mut table, &(2..shown.columns().len()).collect::<Vec<_>>(), self.longest_cell());
         let better = self.report.policies.iter().find_map(|p| p.metric(metric)).map(|m| m.better);
         let direction = if better == Some(Better::Higher) { "higher" } else { "lower" };
         let title = self.wrap(&format!("Ranking by {}, {direction} is better", figure::titled(metric)), "");
         format!("{}\n{}", self.strong(&title), trimmed(&table))
+    }
+
+    fn ranking_table(&self, metric: &str, shown: Shown, label: &dyn Fn(usize) -> String) -> Table {
+        let columns = shown.columns();
+        let head = |index: &usize| if *index == 1 { self.report.row() } else { HEADS[*index].0 };
+        let mut table = self.table(&columns.iter().map(head).collect::<Vec<_>>());
+        for (place, index) in self.report.ranking(metric).into_iter().enumerate() {
+            let cells = self.ranking_row(place + 1, &label(index), &self.report.policies[index], metric);
+            let is_shown = |index: &usize| columns.contains(index);
+            table.add_row(cells.into_iter().enumerate().filter(|(index, _)| is_shown(index)).map(|(_, cell)| cell));
+        }
+        right_align(&mut table, &(0..columns.len()).filter(|at| HEADS[columns[*at]].1).collect::<Vec<_>>());
+        table
     }
 
     fn ranking_row(&self, place: usize, label: &str, policy: &PolicyReport, metric: &str) -> [Cell; 7] {

@@ -1,7 +1,8 @@
 //! Trust in a comparison on a recording: the replay must repeat what was recorded.
 
-use crate::figure;
 use crate::model::{Fidelity, FidelityMetric, Trust, TrustVerdict};
+use crate::{figure, ranking};
+use goodness_observe::title;
 
 /// The metrics that each comparison depends on, in addition to the one that ranks: the work done in the recorded
 /// window.
@@ -45,11 +46,34 @@ impl Trust {
     }
 }
 
+/// What `goodness compare` will say of the trust in this replay, and the bounds on which that rests.
+pub(crate) fn in_comparisons(fidelity: &Fidelity) -> String {
+    let find = |name: &str| fidelity.metrics.iter().find(|it| it.name == name);
+    let ranked_by = ranking::preferred(|name| find(name).and_then(|it| it.replayed).is_some_and(|value| value != 0.0));
+    let Some(ranked_by) = ranked_by else { return "`goodness compare` has nothing to rank by here.".into() };
+    let trust = Trust::of(Some(fidelity), Some(ranked_by), Vec::new());
+    let is_kept = |name: &&str| find(name).is_some_and(|it| it.keeps_promise() == Some(true));
+    let rests_on = || std::iter::once(ranked_by).chain(WORK).filter(|name| find(name).is_some());
+    let is_missed = |name: &&str| find(name).is_some_and(|it| it.keeps_promise() == Some(false));
+    let titles = |names: Vec<&str>| names.into_iter().map(title).collect::<Vec<_>>().join(", ");
+    let missed = titles(rests_on().filter(is_missed).collect());
+    let verdict = match (trust.is_some_and(|it| it.is_untrusted()), missed.as_str()) {
+        (true, "") => format!("will not trust this replay: {}", fidelity.lacks.first().map_or("", |it| it)),
+        (true, missed) => format!("will not trust this replay: its ranking rests on bounds that are missed: {missed}"),
+        (false, _) if is_kept(&ranked_by) => {
+            let kept = titles(rests_on().filter(is_kept).collect());
+            format!("will trust this replay: its ranking rests on these bounds, which hold: {kept}")
+        }
+        (false, _) => format!("will promise nothing: it ranks by {}, whose error has no bound here", title(ranked_by)),
+    };
+    format!("`goodness compare` {verdict}. With `--rank-by METRIC` it rests on the bound of that metric.")
+}
+
 fn sentence(metric: &FidelityMetric) -> String {
     let FidelityMetric { name, recorded, replayed, unit, error, tolerance } = metric;
     let [recorded, replayed] = [recorded, replayed].map(|value| figure::show(*value, unit));
     let [error, tolerance] = [error, tolerance].map(|part| figure::percent(*part));
-    let name = goodness_observe::title(name);
+    let name = title(name);
     format!("{name} is {recorded} in the recording and {replayed} in its replay: {error} off, {tolerance} promised")
 }
 
@@ -87,6 +111,25 @@ mod tests {
         let trust = Trust::of(Some(&lacking), Some("context_switches"), Vec::new()).unwrap();
         assert!(trust.is_untrusted());
         assert_eq!(trust.because, ["db never waited"]);
+    }
+
+    #[test]
+    fn what_comparisons_will_say_names_the_bounds_that_it_rests_on() {
+        let of = |errors: [(&str, f64); 3]| {
+            let metrics = errors.map(|(name, error)| fidelity(name, error).metrics.remove(0)).into();
+            in_comparisons(&Fidelity { metrics, ..Fidelity::default() })
+        };
+        let said = of([("cpu_time", 0.0), ("wakeup_latency_p99", 0.02), ("migrations", 0.9)]);
+        assert_eq!(
+            said,
+            "`goodness compare` will trust this replay: its ranking rests on these bounds, which hold: p99 wake-up \
+             latency, CPU time. With `--rank-by METRIC` it rests on the bound of that metric."
+        );
+        let said = of([("cpu_time", 0.0), ("wakeup_latency_p99", 0.9), ("migrations", 0.0)]);
+        assert!(said.contains("will not trust this replay: its ranking rests on bounds that are missed"), "{said}");
+        assert!(said.contains("missed: p99 wake-up latency. "), "{said}");
+        let lacking = Fidelity { lacks: vec!["db never waited".into()], ..fidelity("turnaround", 0.0) };
+        assert!(in_comparisons(&lacking).contains("will not trust this replay: db never waited."));
     }
 
     #[test]

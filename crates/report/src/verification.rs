@@ -3,7 +3,7 @@
 use crate::model::{Counted, Details, Fidelity, FidelityMetric};
 use crate::shell::{self, Cell, Mood, Shell};
 use crate::text::Extent;
-use crate::{figure, table};
+use crate::{figure, table, trust};
 use goodness_observe::title;
 use serde::Serialize;
 use std::fmt::Write;
@@ -90,7 +90,7 @@ pub fn text(trace: &str, fidelity: &Fidelity, details: &Details, extent: Extent,
         Extent::All => everything(fidelity, details, width, &mut out),
         _ => caveats(fidelity, details, width, &mut out),
     }
-    out
+    out + &table::wrapped("", &trust::in_comparisons(fidelity), width, "") + "\n"
 }
 
 fn cells(metric: &FidelityMetric) -> [String; 6] {
@@ -167,7 +167,8 @@ fn section(trace: &str, fidelity: &Fidelity, details: &Details) -> String {
     let rows: Vec<Vec<Cell>> = fidelity.metrics.iter().map(row).collect();
     let heads = ["metric", "recorded", "replayed", "error", "bound", "verdict"];
     let caption = format!("Recorded, and replayed under {}", fidelity.policy);
-    let mut html = shell::paragraph(&sentence(trace, fidelity)) + &shell::table(&caption, &heads, &rows);
+    let trusted = shell::paragraph(&trust::in_comparisons(fidelity));
+    let mut html = shell::paragraph(&sentence(trace, fidelity)) + &shell::table(&caption, &heads, &rows) + &trusted;
     let notes: Vec<String> = fidelity.lacks.iter().chain(&details.warnings).cloned().collect();
     let counted = counted(details).map(|it| format!("{} {}", it.count, it.what));
     let ranges = fidelity.metrics.iter().filter_map(range).map(|it| format!("A replay fails outside {it}."));

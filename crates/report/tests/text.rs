@@ -124,6 +124,27 @@ fn every_line_fits_into_eighty_columns_but_the_command_that_is_copied() {
 }
 
 #[test]
+fn no_name_is_broken_inside_a_word_in_eighty_columns() {
+    let mut report = report();
+    let names =
+        ["eevdf", "cfs", "o1", "ule:slice=10", "redis-benchmark.class=batch", "eevdf+bfq:low_latency=off", "rr"];
+    report.policies = names.map(|name| policy(name, Some(1.4949e6), Some(Verdict::Inconclusive))).into();
+    report.policies[0] = policy("eevdf", Some(1.5e6), None);
+    for metric in report.policies.iter_mut().flat_map(|it| &mut it.metrics) {
+        metric.ci95 = Some([-828e3, 3.8e6]);
+        metric.vs_reference.iter_mut().for_each(|it| it.ci95 = Some([0.05, 3.4]));
+    }
+    let all = text::render(&report, Extent::All, 80, false);
+    for whole in ["ule:slice=10", "redis-benchmark.", "class=batch", "eevdf+bfq:", "low_latency=off"] {
+        assert!(all.matches(whole).count() >= 2, "{whole} in ranking and other metrics: {all}");
+    }
+    assert!(all.contains("20× lower … 3.4× higher") && !all.contains("0…3.80 ms"), "its interval goes first: {all}");
+    assert!(all.lines().all(|it| it.chars().count() <= 80), "{all}");
+    let wide = text::render(&report, Extent::All, 120, false);
+    assert!(wide.contains("  0…3.80 ms  ") && !wide.contains("-828"), "{wide}");
+}
+
+#[test]
 fn without_colour_there_is_no_escape_sequence_and_with_it_there_is() {
     assert!(!text::render(&report(), Extent::All, 80, false).contains('\u{1b}'));
     assert!(text::render(&report(), Extent::All, 80, true).contains("\u{1b}["));

@@ -1,7 +1,7 @@
 //! Buffer of events for the observer. Handing them over in blocks makes the simulator's code and the observer's evict
 //! each other less often from the CPU's caches.
 
-use goodness_core::{CpuSet, Event, Observer, TaskId, Time};
+use goodness_core::{Class, CpuSet, Event, Nice, Observer, TaskId, Time};
 
 /// Events handed over at a time.
 const BLOCK: usize = 256;
@@ -35,6 +35,12 @@ impl<'a> Outbox<'a> {
     pub fn confine(&mut self, at: Time, task: TaskId, cpus: &CpuSet) {
         self.flush();
         self.observer.confine(at, task, cpus);
+    }
+
+    /// Tells the observer that `task` has asked for this class and nice, after the events so far.
+    pub fn reclass(&mut self, at: Time, task: TaskId, class: Class, nice: Nice) {
+        self.flush();
+        self.observer.reclass(at, task, class, nice);
     }
 
     /// Hands the remaining events to the observer.

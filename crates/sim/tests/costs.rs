@@ -200,3 +200,11 @@ fn idle_cpus_are_balanced_after_the_tick_if_that_takes_time() {
     let later = pulled(Costs { idle_balance: US(60), ..Costs::default() });
     assert_eq!(later, "a 0..9  b 0..0  b 9..59  a@1 20.06..21.06");
 }
+
+#[test]
+fn a_call_to_sleep_takes_its_time_beyond_the_end_of_a_slice() {
+    let machine = machine(1, Costs { sleep: MS(3), ..Costs::default() });
+    let work = workload(vec![task(&[Step::Compute(MS(8)), Step::Sleep(MS(9)), Step::Compute(MS(1))])], &[], 0);
+    let (events, _) = run::<RoundRobin>(&machine, Default::default(), work);
+    assert_eq!(schedule(&events), "a 0..11  a 17..18", "the slice ends at 10");
+}

@@ -5,27 +5,19 @@ mod lab;
 use goodness_core::*;
 use goodness_policies::{fifo::Fifo, o1::O1, rr::RoundRobin};
 use goodness_sim::{Options, simulate};
-use lab::{MS, one_cpu, run, schedule, task, workload};
+use lab::{MS, computing, faulty, one_cpu, run, schedule, task};
 
 fn fault(kind: FaultKind, at: u64, span: u64, cpu: Option<u32>) -> MachineFault {
     MachineFault { kind, at: Time::ZERO + MS(at), span: MS(span), cpu: cpu.map(CpuId) }
-}
-
-fn with(faults: Vec<MachineFault>, tasks: Vec<TaskSpec>) -> Workload {
-    Workload { faults, ..workload(tasks, &[], 0) }
-}
-
-fn computing(span: u64) -> TaskSpec {
-    task(&[Step::Compute(MS(span))])
 }
 
 #[test]
 fn a_task_on_a_stolen_cpu_goes_on_when_it_is_back_and_the_others_do_not_wait() {
     let machine = Machine::flat(2, 1000).unwrap();
     let faults = vec![fault(FaultKind::Stolen, 2, 5, Some(0))];
-    let (events, _) = run::<Fifo>(&machine, Default::default(), with(faults, vec![computing(10), computing(10)]));
+    let (events, _) = run::<Fifo>(&machine, Default::default(), faulty(faults, vec![computing(10), computing(10)]));
     assert_eq!(schedule(&events), "a 0..15  b@1 0..10");
-    let (events, _) = run::<Fifo>(&machine, Default::default(), with(vec![], vec![computing(10), computing(10)]));
+    let (events, _) = run::<Fifo>(&machine, Default::default(), faulty(vec![], vec![computing(10), computing(10)]));
     assert_eq!(schedule(&events), "a 0..10  b@1 0..10", "without it");
 }
 
@@ -33,14 +25,14 @@ fn a_task_on_a_stolen_cpu_goes_on_when_it_is_back_and_the_others_do_not_wait() {
 fn time_jumps_for_all_cpus_of_a_stopped_machine() {
     let machine = Machine::flat(2, 1000).unwrap();
     let faults = vec![fault(FaultKind::Stolen, 2, 5, None)];
-    let (events, _) = run::<Fifo>(&machine, Default::default(), with(faults, vec![computing(10), computing(10)]));
+    let (events, _) = run::<Fifo>(&machine, Default::default(), faulty(faults, vec![computing(10), computing(10)]));
     assert_eq!(schedule(&events), "a 0..15  b@1 0..15");
 }
 
 #[test]
 fn overlapping_spans_are_stolen_once() {
     let faults = vec![fault(FaultKind::Stolen, 2, 5, None), fault(FaultKind::Stolen, 4, 6, Some(0))];
-    let (events, _) = run::<Fifo>(&one_cpu(), Default::default(), with(faults, vec![computing(10)]));
+    let (events, _) = run::<Fifo>(&one_cpu(), Default::default(), faulty(faults, vec![computing(10)]));
     assert_eq!(schedule(&events), "a 0..18");
 }
 
@@ -49,7 +41,7 @@ fn a_slice_that_ends_while_the_cpu_is_stolen_ends_when_it_is_back() {
     let settings = || goodness_policies::rr::Settings { timeslice: MS(4) };
     let tasks = || vec![computing(6), computing(6)];
     let faults = vec![fault(FaultKind::Stolen, 2, 5, None)];
-    let (events, _) = run::<RoundRobin>(&one_cpu(), settings(), with(faults, tasks()));
+    let (events, _) = run::<RoundRobin>(&one_cpu(), settings(), faulty(faults, tasks()));
     assert_eq!(schedule(&events), "a 0..7  b 7..11  a 11..15  b 15..17");
 }
 
@@ -57,7 +49,7 @@ fn a_slice_that_ends_while_the_cpu_is_stolen_ends_when_it_is_back() {
 fn an_idle_stolen_cpu_begins_when_it_is_back() {
     let faults = vec![fault(FaultKind::Stolen, 2, 5, None)];
     let tasks = vec![task(&[Step::Sleep(MS(3)), Step::Compute(MS(1))])];
-    let (events, outcome) = run::<Fifo>(&one_cpu(), Default::default(), with(faults, tasks));
+    let (events, outcome) = run::<Fifo>(&one_cpu(), Default::default(), faulty(faults, tasks));
     assert_eq!(schedule(&events).split("  ").last(), Some("a 7..8"));
     assert_eq!(outcome.end, Time::ZERO + MS(8));
 }
@@ -66,7 +58,7 @@ fn an_idle_stolen_cpu_begins_when_it_is_back() {
 #[test]
 fn without_ticks_a_slice_of_ticks_does_not_end() {
     let first_switch = |faults: Vec<MachineFault>| {
-        let work = with(faults, vec![computing(2_000), computing(2_000)]);
+        let work = faulty(faults, vec![computing(2_000), computing(2_000)]);
         let (events, _) = run::<O1>(&one_cpu(), Default::default(), work);
         let left = events.iter().find_map(|(at, event)| match event {
             Event::Switch { prev: Some(_), .. } => Some(*at),
@@ -81,7 +73,7 @@ fn without_ticks_a_slice_of_ticks_does_not_end() {
 
 #[test]
 fn a_fault_of_a_cpu_that_does_not_exist_is_refused() {
-    let work = with(vec![fault(FaultKind::Stolen, 1, 1, Some(7))], vec![computing(1)]);
+    let work = faulty(vec![fault(FaultKind::Stolen, 1, 1, Some(7))], vec![computing(1)]);
     let refused = simulate::<Fifo>(&one_cpu(), Default::default(), work, &mut (), Options::default());
     let sentence = refused.expect_err("there is no CPU 7").to_string();
     assert!(sentence.contains("cpu 7, but the machine's last is cpu 0"), "{sentence}");

@@ -4,20 +4,14 @@ mod lab;
 
 use goodness_core::*;
 use goodness_policies::{cfs::Cfs, eevdf::Eevdf, fifo::Fifo, nt4::Nt4, o1::O1};
-use goodness_sim::{Blame, Options, Outcome, simulate};
-use lab::{Events, MS, US, cycle, on, programme, realtime, served, spun, task, two_cpus};
+use goodness_sim::{Blame, Options, simulate};
+use lab::{Events, MS, US, cycle, on, programme, realtime, run_by_default, served, spun, task, two_cpus};
 
 const L: LockId = LockId(0);
 
 fn work(kind: LockKind, tasks: Vec<TaskSpec>, horizon: Span) -> Workload {
     let channels = vec![ChannelKind::Semaphore; 2];
     Workload { tasks, channels, locks: vec![kind; 2], horizon: Some(Time::ZERO + horizon), ..Workload::default() }
-}
-
-fn run<P: Registered>(machine: &Machine, work: Workload) -> (Events, Outcome) {
-    let mut events = Events::new();
-    let outcome = simulate::<P>(machine, P::Settings::default(), work, &mut events, Options::default());
-    (events, outcome.expect("the run is sound"))
 }
 
 fn switches(events: &Events) -> usize {
@@ -33,7 +27,7 @@ fn a_fifo_lock_switches_at_each_release_and_a_mutex_at_the_scheduler_s_pace() {
     let of = |kind| {
         let steps = [Step::Lock(L), Step::Compute(US(200)), Step::Unlock(L)];
         let tasks = vec![cycle(&steps), cycle(&steps)];
-        switches(&run::<Eevdf>(&Machine::flat(1, 250).unwrap(), work(kind, tasks, MS(200))).0)
+        switches(&run_by_default::<Eevdf>(&Machine::flat(1, 250).unwrap(), work(kind, tasks, MS(200))).0)
     };
     let (fifo, mutex) = (of(LockKind::Fifo), of(LockKind::Normal));
     assert_eq!((fifo, mutex), (965, 123));
@@ -46,7 +40,7 @@ fn a_mutex_wakes_real_time_waiters_first_and_the_others_in_order() {
         let waiter = |at: u64| task(&[Step::Sleep(MS(at)), Step::Lock(L), Step::Served(Time::ZERO), Step::Unlock(L)]);
         let holder = task(&[Step::Lock(L), Step::Compute(MS(10)), Step::Unlock(L)]);
         let tasks = vec![holder, waiter(1), realtime(50, waiter(2)), waiter(3), realtime(90, waiter(4))];
-        let (events, _) = run::<Cfs>(&Machine::flat(8, 250).unwrap(), work(kind, tasks, MS(100)));
+        let (events, _) = run_by_default::<Cfs>(&Machine::flat(8, 250).unwrap(), work(kind, tasks, MS(100)));
         events
             .iter()
             .filter_map(|(_, event)| if let Event::Served { task, .. } = event { Some(task.0) } else { None })
@@ -70,7 +64,7 @@ fn a_priority_inherited_while_asleep_moves_nobody_forward_in_a_mutex() {
     let urgent = realtime(90, task(&[Step::Sleep(MS(3)), Step::Lock(inherited), Step::Unlock(inherited)]));
     let mut work = work(LockKind::Normal, vec![holder, first, second, urgent], MS(100));
     work.locks[1] = LockKind::Pi;
-    let (events, _) = run::<Cfs>(&Machine::flat(8, 250).unwrap(), work);
+    let (events, _) = run_by_default::<Cfs>(&Machine::flat(8, 250).unwrap(), work);
     let at = [1, 2].map(|task| served(&events, task)[0]);
     assert_eq!(at, [Time(10_000_000), Time(11_000_000)], "the one that queued first, then the other");
 }
@@ -81,7 +75,7 @@ fn greedy(kind: LockKind, held: Step) -> Events {
     let second = cycle(&[Step::Lock(L), Step::Served(Time::ZERO), held, Step::Unlock(L)]);
     let mut second = on(1, second);
     second.start = Start::At(Time(500_000));
-    run::<Fifo>(&two_cpus(), work(kind, vec![first, second], MS(100))).0
+    run_by_default::<Fifo>(&two_cpus(), work(kind, vec![first, second], MS(100))).0
 }
 
 /// T-LOCK-2.
@@ -116,7 +110,7 @@ fn who_waits_for_a_kernel_mutex_spins_as_long_as_its_owner_runs() {
 fn who_spins_for_a_kernel_mutex_sleeps_when_the_owner_loses_its_cpu() {
     let owner = on(0, task(&[Step::Lock(L), Step::Compute(MS(3)), Step::Sleep(MS(5)), Step::Unlock(L)]));
     let waiter = task(&[Step::Sleep(MS(1)), Step::Lock(L), Step::Served(Time::ZERO), Step::Unlock(L)]);
-    let (events, _) = run::<Fifo>(&two_cpus(), work(LockKind::Kernel, vec![owner, on(1, waiter)], MS(100)));
+    let (events, _) = run_by_default::<Fifo>(&two_cpus(), work(LockKind::Kernel, vec![owner, on(1, waiter)], MS(100)));
     assert_eq!(spun(&events), MS(2));
     assert_eq!(served(&events, 1), [Time(8_050_000)]);
 }
@@ -127,7 +121,7 @@ fn a_spinning_waiter_uses_its_cpu_until_the_release() {
     let waiter = task(&[Step::Sleep(MS(1)), Step::Lock(L), Step::Served(Time::ZERO), Step::Unlock(L)]);
     let mut machine = two_cpus();
     machine.costs.lock_handover = US(2);
-    let (events, _) = run::<Fifo>(&machine, work(LockKind::Spin, vec![owner, on(1, waiter)], MS(100)));
+    let (events, _) = run_by_default::<Fifo>(&machine, work(LockKind::Spin, vec![owner, on(1, waiter)], MS(100)));
     assert_eq!(served(&events, 1), [Time(3_002_000)]);
     assert_eq!(spun(&events), US(2_002));
 }
@@ -138,7 +132,7 @@ fn a_spin_lock_whose_owner_was_preempted_wastes_the_others_slices() {
     let of = |kind| {
         let steps = [Step::Lock(L), Step::Compute(MS(1)), Step::Served(Time::ZERO), Step::Unlock(L)];
         let tasks = vec![cycle(&steps), cycle(&steps)];
-        let (events, _) = run::<Eevdf>(&Machine::flat(1, 250).unwrap(), work(kind, tasks, MS(1_000)));
+        let (events, _) = run_by_default::<Eevdf>(&Machine::flat(1, 250).unwrap(), work(kind, tasks, MS(1_000)));
         (served(&events, 0).len() + served(&events, 1).len(), spun(&events))
     };
     let (mutex, spin) = (of(LockKind::Normal), of(LockKind::Spin));
@@ -154,7 +148,8 @@ fn an_owner_is_as_urgent_as_its_waiter_with_inheritance_only() {
         let middle = realtime(50, task(&[Step::Sleep(MS(1)), Step::Compute(MS(40))]));
         let high = task(&[Step::Sleep(MS(2)), Step::Lock(L), Step::Served(Time::ZERO), Step::Unlock(L)]);
         let high = if urgent > 0 { realtime(urgent, high) } else { high };
-        let (events, _) = run::<Cfs>(&Machine::flat(1, 250).unwrap(), work(kind, vec![low, middle, high], MS(200)));
+        let (events, _) =
+            run_by_default::<Cfs>(&Machine::flat(1, 250).unwrap(), work(kind, vec![low, middle, high], MS(200)));
         served(&events, 2)[0]
     };
     // 1 ms before M comes, 4 ms boosted.
@@ -172,7 +167,7 @@ fn a_boost_goes_along_the_chain_and_ends_with_the_release() {
     let high = task(&[Step::Sleep(MS(2)), Step::Lock(m), Step::Served(Time::ZERO), Step::Unlock(m)]);
     let mut tasks = vec![a, task(&b), hog, realtime(90, high)];
     tasks.iter_mut().take(2).for_each(|spec| spec.task.nice = Nice::new(19).unwrap());
-    let (events, _) = run::<Cfs>(&Machine::flat(1, 250).unwrap(), work(LockKind::Pi, tasks, MS(200)));
+    let (events, _) = run_by_default::<Cfs>(&Machine::flat(1, 250).unwrap(), work(LockKind::Pi, tasks, MS(200)));
     let high = served(&events, 3)[0];
     assert!(high < Time(8_000_000), "{high}");
     assert!(served(&events, 0)[0] > Time(60_000_000), "after the release A is no more urgent than before");
@@ -188,7 +183,7 @@ fn an_owner_that_slept_when_its_waiter_came_wakes_as_urgent() {
         let high = task(&[Step::Sleep(MS(2)), Step::Lock(L), Step::Served(Time::ZERO), Step::Unlock(L)]);
         let high = realtime(90, high);
         let tasks = vec![task(&held), middle, high];
-        served(&run::<P>(&Machine::flat(1, 250).unwrap(), work(LockKind::Pi, tasks, MS(200))).0, 2)[0]
+        served(&run_by_default::<P>(&Machine::flat(1, 250).unwrap(), work(LockKind::Pi, tasks, MS(200))).0, 2)[0]
     }
     assert_eq!([got::<Cfs>(), got::<Eevdf>(), got::<O1>(), got::<Nt4>()], [Time(10_000_000); 4]);
 }
@@ -200,7 +195,7 @@ fn nice_is_not_inherited() {
         let mut high = task(&[Step::Sleep(MS(1)), Step::Lock(L), Step::Unlock(L)]);
         high.task.nice = Nice::new(-20).unwrap();
         let tasks = vec![low, high, cycle(&[Step::Compute(MS(1))])];
-        served(&run::<Eevdf>(&Machine::flat(1, 250).unwrap(), work(kind, tasks, MS(500))).0, 0)
+        served(&run_by_default::<Eevdf>(&Machine::flat(1, 250).unwrap(), work(kind, tasks, MS(500))).0, 0)
     };
     assert_eq!(share(LockKind::Pi), share(LockKind::Fifo));
 }
@@ -249,7 +244,8 @@ fn an_adaptive_mutex_spins_for_short_holds_and_sleeps_through_long_ones() {
             ];
             on(at, cycle(&steps))
         };
-        let (events, _) = run::<Fifo>(&two_cpus(), work(LockKind::Adaptive, vec![steps(0), steps(1)], MS(50)));
+        let (events, _) =
+            run_by_default::<Fifo>(&two_cpus(), work(LockKind::Adaptive, vec![steps(0), steps(1)], MS(50)));
         let blocks = |event: &Event| matches!(event, Event::Switch { off: Off::Sleeping, prev: Some(_), .. });
         (events.iter().filter(|(_, event)| blocks(event)).count(), spun(&events))
     };
@@ -261,7 +257,7 @@ fn an_adaptive_mutex_spins_for_short_holds_and_sleeps_through_long_ones() {
 #[test]
 fn one_cpu_never_spins_for_an_adaptive_mutex() {
     let steps = [Step::Lock(L), Step::Compute(MS(1)), Step::Unlock(L)];
-    let (events, _) = run::<Eevdf>(
+    let (events, _) = run_by_default::<Eevdf>(
         &Machine::flat(1, 250).unwrap(),
         work(LockKind::Adaptive, vec![cycle(&steps), cycle(&steps)], MS(100)),
     );
@@ -277,7 +273,7 @@ fn a_wait_with_a_mutex_takes_it_again_when_woken() {
     for kind in [LockKind::Normal, LockKind::Pi, LockKind::Kernel, LockKind::Adaptive, LockKind::Spin, LockKind::SLock]
     {
         let tasks = vec![on(0, TaskSpec { behaviour: programme(&waiter), ..task(&[]) }), on(1, task(&waker))];
-        let (events, _) = run::<Fifo>(&Machine::flat(2, 250).unwrap(), work(kind, tasks, MS(50)));
+        let (events, _) = run_by_default::<Fifo>(&Machine::flat(2, 250).unwrap(), work(kind, tasks, MS(50)));
         let at = served(&events, 0)[0];
         assert!(at >= Time(3_000_000) && at < Time(7_000_000), "{kind:?}: {at}");
     }

@@ -4,8 +4,8 @@ mod lab;
 
 use goodness_core::*;
 use goodness_policies::{cfs::Cfs, eevdf::Eevdf, fifo::Fifo};
-use goodness_sim::{Blame, End, Options, Outcome, simulate};
-use lab::{Events, MS, US, cycle, on, realtime, served, spun, task};
+use goodness_sim::{Blame, End, Options, simulate};
+use lab::{MS, US, cycle, on, realtime, run_by_default, served, spun, task};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
@@ -14,12 +14,6 @@ const SERVED: Step = Step::Served(Time::ZERO);
 
 fn work(kind: LockKind, tasks: Vec<TaskSpec>, horizon: Span) -> Workload {
     Workload { tasks, locks: vec![kind; 2], horizon: Some(Time::ZERO + horizon), ..Workload::default() }
-}
-
-fn run<P: Registered>(machine: &Machine, work: Workload) -> (Events, Outcome) {
-    let mut events = Events::new();
-    let outcome = simulate::<P>(machine, P::Settings::default(), work, &mut events, Options::default());
-    (events, outcome.expect("the run is sound"))
 }
 
 /// CPUs with ticks at `hz`, whose wake-ups reach another CPU after 50 µs.
@@ -38,7 +32,7 @@ fn stealing() -> TaskSpec {
 fn beside_a_thief(kind: LockKind, (hz, at): (u32, Span), take: Step, priority: u8) -> Option<Time> {
     let waiter = on(1, task(&[Step::Sleep(at), take, SERVED, Step::Unlock(L)]));
     let waiter = if priority > 0 { realtime(priority, waiter) } else { waiter };
-    let (events, _) = run::<Cfs>(&machine(2, hz), work(kind, vec![stealing(), waiter], MS(100)));
+    let (events, _) = run_by_default::<Cfs>(&machine(2, hz), work(kind, vec![stealing(), waiter], MS(100)));
     served(&events, 1).first().copied()
 }
 
@@ -84,7 +78,7 @@ fn a_reader_waits_longer_than_a_jiffy_only_for_writers_that_spin() {
     let writer = |cpu| on(cpu, cycle(&[Step::Lock(L), Step::Compute(MS(1)), Step::Unlock(L)]));
     let reader = on(2, task(&[Step::Sleep(US(500)), Step::LockShared(L), SERVED, Step::Unlock(L)]));
     let tasks = vec![writer(0), writer(1), reader];
-    let (events, _) = run::<Fifo>(&machine(3, 250), work(LockKind::Rwsem, tasks, MS(50)));
+    let (events, _) = run_by_default::<Fifo>(&machine(3, 250), work(LockKind::Rwsem, tasks, MS(50)));
     assert_eq!(served(&events, 2), [Time(9_050_000)]);
 }
 
@@ -102,17 +96,17 @@ fn overlapping(take: Step) -> Vec<TaskSpec> {
 #[test]
 fn readers_share_the_lock_and_queue_behind_a_writer() {
     let mut tasks = overlapping(Step::LockShared(L));
-    let (events, _) = run::<Fifo>(&machine(4, 250), work(LockKind::Rwsem, tasks, MS(30)));
+    let (events, _) = run_by_default::<Fifo>(&machine(4, 250), work(LockKind::Rwsem, tasks, MS(30)));
     let all: usize = (0..3).map(|reader| served(&events, reader).len()).sum();
     assert_eq!(all, 9 + 9 + 9, "nobody waits");
     tasks = overlapping(Step::Lock(L));
-    let (events, _) = run::<Fifo>(&machine(4, 250), work(LockKind::Rwsem, tasks, MS(30)));
+    let (events, _) = run_by_default::<Fifo>(&machine(4, 250), work(LockKind::Rwsem, tasks, MS(30)));
     assert_eq!((0..3).map(|writer| served(&events, writer).len()).sum::<usize>(), 9, "writers have it one by one");
 
     let writer = on(3, task(&[Step::Sleep(MS(7)), Step::Lock(L), SERVED, Step::Compute(MS(2)), Step::Unlock(L)]));
     tasks = overlapping(Step::LockShared(L));
     tasks.push(writer);
-    let (events, _) = run::<Fifo>(&machine(4, 250), work(LockKind::Rwsem, tasks, MS(30)));
+    let (events, _) = run_by_default::<Fifo>(&machine(4, 250), work(LockKind::Rwsem, tasks, MS(30)));
     // The readers of 8 and 9 ms queue behind the writer. The one of 10 ms finds the lock free, and again at 13 ms; the
     // writer asks for the handoff then, and has the lock from 16 to 18 ms.
     let got = served(&events, 3);
@@ -130,7 +124,7 @@ fn a_writer_spins_behind_readers_for_a_limited_time() {
         let mut tasks: Vec<TaskSpec> = (0..readers).map(reader).collect();
         tasks.extend([writer(readers, 1), writer(readers + 1, 2)]);
         let machine = machine(readers + 2, 250);
-        spun(&run::<Fifo>(&machine, work(LockKind::Rwsem, tasks, MS(20))).0)
+        spun(&run_by_default::<Fifo>(&machine, work(LockKind::Rwsem, tasks, MS(20))).0)
     };
     assert_eq!([spins(1), spins(8), spins(40)], [Span(10_500), US(14), US(25)]);
 }
@@ -139,7 +133,7 @@ fn a_writer_spins_behind_readers_for_a_limited_time() {
 fn a_writer_spins_for_a_writer_that_runs_and_takes_the_lock_at_its_release() {
     let owner = on(0, task(&[Step::Lock(L), Step::Compute(MS(3)), Step::Unlock(L)]));
     let waiter = on(1, task(&[Step::Sleep(MS(1)), Step::Lock(L), SERVED, Step::Unlock(L)]));
-    let (events, _) = run::<Fifo>(&machine(2, 250), work(LockKind::Rwsem, vec![owner, waiter], MS(20)));
+    let (events, _) = run_by_default::<Fifo>(&machine(2, 250), work(LockKind::Rwsem, vec![owner, waiter], MS(20)));
     assert_eq!((served(&events, 1), spun(&events)), (vec![Time(3_000_000)], MS(2)));
 }
 
@@ -149,7 +143,7 @@ fn one_release_lets_256_readers_in() {
     let reader = || task(&[Step::Sleep(MS(1)), Step::LockShared(L), SERVED, Step::Sleep(MS(3)), Step::Unlock(L)]);
     let mut tasks = vec![owner];
     tasks.extend((0..300).map(|_| reader()));
-    let (events, _) = run::<Fifo>(&machine(4, 250), work(LockKind::Rwsem, tasks, MS(20)));
+    let (events, _) = run_by_default::<Fifo>(&machine(4, 250), work(LockKind::Rwsem, tasks, MS(20)));
     let at = |event: &(Time, Event)| if let Event::Served { .. } = event.1 { Some(event.0) } else { None };
     let first = events.iter().filter_map(at).filter(|at| *at < Time(7_000_000)).count();
     assert_eq!((first, events.iter().filter_map(at).count()), (256, 300));
@@ -228,7 +222,7 @@ fn drawn<P: Registered>(seed: u64, takes: bool) -> (u64, bool) {
     let tasks = (0..rng.within(2, 24)).map(|_| passer(&section, &mut rng, cpus, takes)).collect();
     let mut work = work(LockKind::Rwsem, tasks, MS(1));
     work.horizon = None;
-    let (_, outcome) = run::<P>(&machine(cpus as u32, 250), work);
+    let (_, outcome) = run_by_default::<P>(&machine(cpus as u32, 250), work);
     (section.broken.load(Ordering::Relaxed), outcome.reason == End::Finished)
 }
 

@@ -15,9 +15,8 @@
 //! assert!(found.interval.unwrap().high < 0.85);
 //! ```
 
-use super::bootstrap::Resampling;
 use super::holm::holm;
-use super::rank::{RankTest, cliffs_delta, mann_whitney, wilcoxon};
+use super::rank::cliffs_delta;
 use super::ratio::{Between, Pairing, Ratio, RatioMethod};
 use super::summary::{mean, standard_deviation};
 use super::{Confidence, Interval, measured, measured_pairs};
@@ -41,17 +40,6 @@ pub enum Runs {
     Deterministic,
 }
 
-/// The interval that decides where all values are positive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decide {
-    /// The t interval of log ratios. The default, because with ten runs a bootstrap interval covers too little, above
-    /// all at the strict levels of a corrected comparison.
-    Student,
-    /// The BCa bootstrap of paired log ratios, for twenty runs or more of a skewed metric.
-    /// Independent runs are decided by `Student` all the same.
-    Bca(Resampling),
-}
-
 /// The rules of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
@@ -61,8 +49,6 @@ pub struct Settings {
     pub pairing: Pairing,
     /// Randomness of the runs.
     pub runs: Runs,
-    /// The interval that decides.
-    pub decide: Decide,
     /// Confidence of the whole family of comparisons together.
     pub confidence: Confidence,
     /// Differences up to this fraction do not matter in practice: 0.01 is 1 %.
@@ -82,7 +68,6 @@ impl Settings {
             direction,
             pairing: Pairing::Paired,
             runs: Runs::Sampled,
-            decide: Decide::Student,
             confidence: Confidence::P95,
             margin: 0.01,
             fidelity_error: None,
@@ -183,9 +168,6 @@ pub struct Comparison {
     pub p_value: Option<f64>,
     /// p-value after Holm's correction.
     pub corrected_p_value: Option<f64>,
-    /// Rank test as a second opinion, without influence on the verdict: Wilcoxon for paired runs, Mann–Whitney for
-    /// independent ones.
-    pub rank_test: Option<RankTest>,
     /// Size of the difference.
     pub effect: Option<Effect>,
     /// The verdict.
@@ -296,10 +278,9 @@ impl Sides {
 
     fn ratio(&self, settings: &Settings) -> Option<Ratio> {
         let (reference, candidate) = (&self.reference, &self.candidate);
-        let ratio = match (settings.runs, settings.decide, settings.pairing) {
-            (Runs::Deterministic, _, _) => Ratio::of_exact(reference, candidate),
-            (_, Decide::Bca(resampling), Pairing::Paired) => Ratio::of_samples_bca(reference, candidate, &resampling),
-            (_, _, pairing) => Ratio::of_samples(reference, candidate, pairing),
+        let ratio = match settings.runs {
+            Runs::Deterministic => Ratio::of_exact(reference, candidate),
+            Runs::Sampled => Ratio::of_samples(reference, candidate, settings.pairing),
         };
         let Some(between) = settings.between else { return ratio };
         ratio.or_else(|| Ratio::of_exact(reference, candidate)).map(|ratio| ratio.with_between(between))
@@ -311,10 +292,6 @@ impl Sides {
 
     /// All that does not depend on the other comparisons of the family.
     fn described(&self, settings: &Settings) -> Comparison {
-        let rank_test = match settings.pairing {
-            Pairing::Paired => wilcoxon(&self.differences()),
-            Pairing::Independent => mann_whitney(&self.candidate, &self.reference),
-        };
         let of_means = Ratio::of_exact(&self.reference, &self.candidate).and_then(|ratio| ratio.estimate);
         Comparison {
             runs_used: (self.reference.len(), self.candidate.len()),
@@ -328,7 +305,6 @@ impl Sides {
             method: None,
             p_value: None,
             corrected_p_value: None,
-            rank_test,
             effect: self.effect(settings.pairing),
             verdict: Verdict::Inconclusive,
             because: Because::NotMeasured,

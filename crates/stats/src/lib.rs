@@ -5,38 +5,27 @@
 //! | file | computes |
 //! |---|---|
 //! | [`summary`] | the mean and its confidence interval |
-//! | [`quantile`] | quantiles and their confidence intervals |
-//! | [`bootstrap`] | a confidence interval of any other statistic |
 //! | [`compare`] | the verdict: is one set of runs better than another |
 //! | [`ratio`] | the ratio of two sets of runs, with an interval |
-//! | [`rank`] | rank tests, which use only the order of the values |
+//! | [`rank`] | Cliff's delta, which uses only the order of the values |
 //! | [`holm`] | the correction for several comparisons at once |
 //! | [`sequential`] | the correction for looks at a running race |
-//! | [`fairness`] | the equality of shares |
-//! | [`distance`] | the distance between two distributions |
-//! | [`outliers`] | outliers |
-//! | [`warmup`] | the end of the warm-up |
+//! | [`factorial`] | main effects and interaction of two factors |
+//! | [`distribution`] | the normal distribution and Student's |
 //!
 //! Three rules hold everywhere. A value that was not measured is `None`, never 0. Inputs are finite: NaN or infinity is
-//! a bug of the caller and panics with its position. Nothing is removed: outliers and warm-up are reported, and the
-//! caller decides.
+//! a bug of the caller and panics with its position. No value is removed as an outlier: a stalled run is a finding.
 //!
-//! Randomness comes from a seed in the arguments, so the same input gives the same answer.
+//! Nothing is random: the same input gives the same answer.
 
-pub mod bootstrap;
 pub mod compare;
-pub mod distance;
 pub mod distribution;
 pub mod factorial;
-pub mod fairness;
 pub mod holm;
-pub mod outliers;
-pub mod quantile;
 pub mod rank;
 pub mod ratio;
 pub mod sequential;
 pub mod summary;
-pub mod warmup;
 
 /// A closed interval `low ..= high`, in the unit of the value it bounds.
 ///
@@ -67,11 +56,6 @@ impl Interval {
     /// True if `value` lies inside or on an end.
     pub fn contains(&self, value: f64) -> bool {
         self.low <= value && value <= self.high
-    }
-
-    /// True if all of this interval lies inside `outer`; ends may touch.
-    pub fn lies_within(&self, outer: &Interval) -> bool {
-        outer.low <= self.low && self.high <= outer.high
     }
 
     /// The interval with each end moved out by `factor`, at least 1: of a positive value, by as much in logarithms.

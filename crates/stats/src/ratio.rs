@@ -9,7 +9,6 @@
 //! JRSS B 16(2), 1954). It is unbounded if the reference's mean is negative or not significantly different from 0.
 
 use super::Interval;
-use super::bootstrap::{Bootstrap, BootstrapMethod, Resampling};
 use super::distribution::{student_critical, student_two_sided};
 use super::summary::{mean, standard_deviation};
 use super::{Confidence, require_finite};
@@ -55,8 +54,6 @@ pub enum RatioMethod {
     Exact,
     /// t interval of the mean log ratio.
     LogStudent,
-    /// BCa bootstrap of the mean log ratio of paired runs.
-    LogBca,
     /// Fieller's interval of the ratio of means.
     Fieller,
 }
@@ -75,7 +72,6 @@ pub struct Ratio {
 enum Spread {
     None,
     Logs { mean: f64, error: f64, freedom: f64 },
-    Resampled(Bootstrap),
     Means(Means),
 }
 
@@ -121,20 +117,6 @@ impl Ratio {
         Some(Self { estimate, method: RatioMethod::LogStudent, spread: Spread::Logs { mean, error, freedom } })
     }
 
-    /// Like [`Ratio::of_samples`] for paired runs, but with BCa intervals if all values are positive and vary.
-    /// Otherwise the result of [`Ratio::of_samples`].
-    pub fn of_samples_bca(reference: &[f64], candidate: &[f64], resampling: &Resampling) -> Option<Self> {
-        let ratio = Self::of_samples(reference, candidate, Pairing::Paired)?;
-        if ratio.method != RatioMethod::LogStudent {
-            return Some(ratio);
-        }
-        let (reference, candidate) = logs_of(reference, candidate)?;
-        let differences: Vec<f64> = candidate.iter().zip(&reference).map(|(c, r)| c - r).collect();
-        let mean_of = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-        let bootstrap = Bootstrap::of(&differences, mean_of, resampling)?;
-        Some(Self { method: RatioMethod::LogBca, spread: Spread::Resampled(bootstrap), ..ratio })
-    }
-
     /// The ratio of deterministic runs, of which one is enough.
     ///
     /// `None` when a side is empty.
@@ -145,8 +127,8 @@ impl Ratio {
     }
 
     /// The same ratio, where the runs share what varies between inputs: `between` is the standard deviation of the
-    /// log ratio from input to input, which repeated runs of one input do not show. A ratio of means (Fieller) and a
-    /// resampled one stay as they are.
+    /// log ratio from input to input, which repeated runs of one input do not show. A ratio of means (Fieller) stays as
+    /// it is.
     #[must_use]
     pub fn with_between(self, between: Between) -> Self {
         let (mean, error, freedom) = match (&self.spread, self.estimate) {
@@ -172,10 +154,6 @@ impl Ratio {
                 let (low, high) = ((mean - half).exp(), (mean + half).exp());
                 high.is_finite().then(|| Interval::new(low, high))
             }
-            Spread::Resampled(bootstrap) => {
-                let logs = bootstrap.interval(confidence, BootstrapMethod::Bca).interval;
-                Some(Interval::new(logs.low.exp(), logs.high.exp()))
-            }
             Spread::Means(means) => means.fieller(confidence),
         }
     }
@@ -186,7 +164,6 @@ impl Ratio {
         match &self.spread {
             Spread::None => f64::from(u8::from(self.estimate == Some(1.0))),
             Spread::Logs { mean, error, freedom } => student_two_sided(mean / error, *freedom),
-            Spread::Resampled(bootstrap) => bootstrap.p_value(0.0, BootstrapMethod::Bca),
             Spread::Means(means) => means.equality(),
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! The interval is Student's: mean ± t · sd / √n (Student, "The probable error of a mean", Biometrika 6, 1908). It
 //! assumes independent runs with a roughly normal mean. That holds for replications with their own seeds, but not for
-//! successive samples of one run; for those use `quantile` or whole-run averages.
+//! successive samples of one run; for those use one value of each run, such as its mean.
 
 use super::distribution::student_critical;
 use super::{Confidence, Interval, require_finite, sorted};

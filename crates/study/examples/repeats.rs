@@ -3,24 +3,24 @@
 //! `cargo run --release -p goodness-study --example repeats` prints coverage and false differences for both halves.
 //! With `-- spread`, it writes `fidelity/recordings.toml` from the seen half; build and run again to score.
 
-use goodness_study::repeats::{self, LOADS, Observed};
+use goodness_study::repeats::{self, Load, Observed, SEEN, UNSEEN};
 use std::error::Error;
 use std::path::Path;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let observe = |is_unseen: bool| {
-        let half = LOADS.iter().filter(move |load| load.is_unseen == is_unseen);
-        half.map(|load| repeats::observe(&root.join("recordings/repeats"), *load)).collect::<Result<Vec<_>, _>>()
+    let observe = |half: &[Load]| {
+        let all = half.iter().map(|load| repeats::observe(&root.join("recordings/repeats"), *load));
+        all.collect::<Result<Vec<_>, _>>()
     };
     match std::env::args().nth(1).as_deref() {
         None => {
-            score("seen", &observe(false)?);
-            score("unseen", &observe(true)?);
+            score("seen", &observe(&SEEN)?);
+            score("unseen", &observe(&UNSEEN)?);
         }
-        Some("seen") => score("seen", &observe(false)?),
+        Some("seen") => score("seen", &observe(&SEEN)?),
         Some("spread") => {
-            std::fs::write(root.join("fidelity/recordings.toml"), repeats::file(&repeats::spreads(&observe(false)?)))?;
+            std::fs::write(root.join("fidelity/recordings.toml"), repeats::file(&repeats::spreads(&observe(&SEEN)?)))?;
         }
         Some(other) => return Err(format!("unknown part \"{other}\"; take seen, spread or nothing").into()),
     }
@@ -36,7 +36,7 @@ fn score(half: &str, all: &[Observed]) {
     }
     for one in all {
         let part = repeats::total(&repeats::called_different(std::slice::from_ref(one)));
-        println!("{:26} {} of {} pairs called different", one.load.name, part.some, part.of);
+        println!("{:26} {} of {} pairs called different", one.load.0, part.some, part.of);
     }
     let (covered, different) = (repeats::total(&covered), repeats::total(&different));
     println!("all: {:.1} % of {} inside", 100.0 * covered.share(), covered.of);

@@ -1,6 +1,9 @@
 //! The database load of 2006: behaviour of the model, and results of the study.
 
-use goodness_study::{Findings, Lab, Published, Row, Run, STUDIES, Trial, Verdict, find, untold};
+mod common;
+
+use common::row;
+use goodness_study::{Findings, Lab, Published, Run, STUDIES, Trial, Verdict, find, untold};
 use goodness_work::machine::parse_machine;
 use goodness_work::models::BuiltIn;
 
@@ -78,10 +81,6 @@ fn conduct() -> Findings {
     }
     assert!(findings.charts.iter().all(|chart| !chart.svg().contains("NaN")));
     findings
-}
-
-fn row<'a>(findings: &'a Findings, start: &str) -> &'a Row {
-    findings.rows.iter().find(|row| row.quantity.starts_with(start)).unwrap_or_else(|| panic!("no row {start}"))
 }
 
 // T-SAP-1, T-SAP-3.

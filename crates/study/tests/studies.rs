@@ -1,5 +1,8 @@
 //! Every study runs, with few replications, and keeps its promises.
 
+mod common;
+
+use common::row;
 use goodness_study::{Conducting, Findings, Lab, Published, Row, STUDIES, Verdict, find, untold};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,10 +22,6 @@ fn conduct(name: &str) -> Findings {
     }
     assert!(findings.charts.iter().all(|chart| !chart.svg().contains("NaN")));
     findings
-}
-
-fn row<'a>(findings: &'a Findings, start: &str) -> &'a Row {
-    findings.rows.iter().find(|row| row.quantity.starts_with(start)).unwrap_or_else(|| panic!("no row {start}"))
 }
 
 #[test]

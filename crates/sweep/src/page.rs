@@ -8,6 +8,7 @@ use crate::summary::{Response, Summary};
 use goodness_report::change::{change, change_interval};
 use goodness_report::chart::{Chart, Line, Point, escape};
 use goodness_report::drawing::{Colour, Style};
+use goodness_report::figure::cut;
 use goodness_report::shell::{self, Cell, Mood, Shell};
 use std::fmt::Write;
 
@@ -193,14 +194,6 @@ impl Summary {
             charts.push_str(&shell::chart(&chart));
         }
         charts
-    }
-}
-
-/// The first `most` characters of a longer text.
-fn cut(text: &str, most: usize) -> String {
-    match text.chars().count() > most {
-        true => text.chars().take(most - 1).chain(['…']).collect(),
-        false => text.to_string(),
     }
 }
 

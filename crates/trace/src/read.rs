@@ -10,16 +10,13 @@ use crate::line::{Content, EventLine, LineEvent, Parsed};
 use crate::lines::{Line, Lines};
 use crate::metadata::Metadata;
 use crate::record_consumer::RecordConsumer;
-use crate::reorder::{Reorder, WINDOW};
+use crate::reorder::{Reorder, check_order};
 use crate::repair::Repairer;
 use crate::repairs::{Repair, Repairs};
 use crate::tasks::Tasks;
 use goodness_core::{Span, Time};
 use std::io;
 
-/// Most events, in percent, that may be too far out of order to be sorted. A choice: one jump of the clock leaves a
-/// usable trace; the figures of a shuffled or reversed file would be those of its repairs.
-const BACKWARDS_PERCENT_MAX: u64 = 10;
 /// Most switches, in percent, that may be inserted or corrected without a warning. A choice: recordings that lose a
 /// page of events now and then stay below.
 const REPAIRED_PERCENT_MAX: u64 = 20;
@@ -241,18 +238,7 @@ impl Reading<'_> {
             Progress::Behind(begin) => Some(Time(begin.saturating_add(self.excerpt.to.ns()))),
             _ => None,
         };
-        let (backwards, events) = (self.repairs.of(Repair::ClockBackwards), self.events);
-        if backwards.count.saturating_mul(100) > events.saturating_mul(BACKWARDS_PERCENT_MAX) {
-            let (path, line, count) = (self.name, backwards.first_line, backwards.count);
-            return Err(TraceError::OutOfOrder {
-                path,
-                line,
-                count,
-                events,
-                window: WINDOW,
-                most: BACKWARDS_PERCENT_MAX,
-            });
-        }
+        check_order(&self.name, self.events, &self.repairs)?;
         self.about.cpus = self.about.cpus.max(self.repairer.cpus_seen.count());
         self.about.attributes.sort_by_key(|a| a.pid);
         let warnings = self.warnings();

@@ -1,12 +1,16 @@
 //! Puts lines in order of time within a window, as when the buffers of several CPUs were merged wrongly.
 
+use crate::error::TraceError;
 use crate::line::EventLine;
 use crate::repairs::{Repair, Repairs};
 use std::collections::VecDeque;
 
 /// Lines held back. Large enough for a merge that is wrong by a page of one CPU's ring buffer (4096 bytes hold
 /// fewer than 150 scheduling events) on several CPUs.
-pub(crate) const WINDOW: usize = 1024;
+const WINDOW: usize = 1024;
+/// Most events, in percent, that may be too far out of order to be sorted. A choice: one jump of the clock leaves a
+/// usable trace; the figures of a shuffled or reversed file would be those of its repairs.
+const BACKWARDS_PERCENT_MAX: u64 = 10;
 
 /// An item with a time and a position in its file.
 pub(crate) trait Timed {
@@ -76,6 +80,22 @@ impl<T: Timed> Reorder<T> {
     pub fn previous(&self) -> u64 {
         self.previous
     }
+}
+
+/// Refuses the trace `path` if too many of its events were too far out of order to be sorted.
+pub(crate) fn check_order(path: &str, events: u64, repairs: &Repairs) -> Result<(), TraceError> {
+    let backwards = repairs.of(Repair::ClockBackwards);
+    if backwards.count.saturating_mul(100) <= events.saturating_mul(BACKWARDS_PERCENT_MAX) {
+        return Ok(());
+    }
+    Err(TraceError::OutOfOrder {
+        path: path.to_string(),
+        line: backwards.first_line,
+        count: backwards.count,
+        events,
+        window: WINDOW,
+        most: BACKWARDS_PERCENT_MAX,
+    })
 }
 
 #[cfg(test)]

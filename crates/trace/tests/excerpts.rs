@@ -2,11 +2,9 @@
 
 mod common;
 
-use common::{assert_consistent, lines, switch, waking};
+use common::{assert_consistent, is_same, lines, switch, waking};
 use goodness_core::{Span, TaskId, Time};
-use goodness_trace::{
-    Excerpt, Input, Origin, PrevState, Record, Recording, Repair, SchedEvent, TraceError, load, load_excerpt,
-};
+use goodness_trace::{Excerpt, Input, Origin, Record, Recording, Repair, SchedEvent, TraceError, load, load_excerpt};
 use std::path::Path;
 
 fn excerpt(text: &[String], window: &str) -> Result<Recording, TraceError> {
@@ -23,17 +21,6 @@ fn at_start(recording: &Recording) -> Vec<(u32, TaskId)> {
         _ => None,
     };
     recording.records.iter().take_while(put_in).filter_map(next).collect()
-}
-
-/// True if both are the same event; the window may end before it is known why a task left its CPU.
-fn is_same(here: &Record, there: &Record) -> bool {
-    let mut there = *there;
-    if let (SchedEvent::Switch { prev_state: PrevState::UNKNOWN, .. }, SchedEvent::Switch { prev_state, .. }) =
-        (here.event, &mut there.event)
-    {
-        *prev_state = PrevState::UNKNOWN;
-    }
-    *here == there
 }
 
 #[test]

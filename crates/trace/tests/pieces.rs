@@ -1,6 +1,9 @@
 //! A trace read in pieces holds the events that it has when it is read as a whole.
 
-use goodness_trace::{Excerpt, Input, PrevState, Record, Repair, SchedEvent, load_input, read_pieces, read_sample};
+mod common;
+
+use common::is_same;
+use goodness_trace::{Excerpt, Input, Record, Repair, load_input, read_pieces, read_sample};
 use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::Path;
@@ -32,17 +35,6 @@ fn in_pieces(text: &str, piece: usize) -> (Vec<Record>, usize) {
     };
     read_pieces(input(text), Excerpt::WHOLE, piece, each).expect("a trace");
     (all, largest)
-}
-
-/// True if both are the same event; a piece may end long before it is known why a task left its CPU.
-fn is_same(here: &Record, there: &Record) -> bool {
-    let mut there = *there;
-    if let (SchedEvent::Switch { prev_state: PrevState::UNKNOWN, .. }, SchedEvent::Switch { prev_state, .. }) =
-        (here.event, &mut there.event)
-    {
-        *prev_state = PrevState::UNKNOWN;
-    }
-    *here == there
 }
 
 #[test]

@@ -25,6 +25,19 @@ fn the_answer_fits_on_a_screen_and_the_rest_is_told_on_request() {
 }
 
 #[test]
+fn a_single_run_in_short_has_no_more_figures_than_its_answer_and_no_hints() {
+    let here = folder();
+    let of = |more: &[&str]| text(&goodness(here.path(), &[&["run", "mixed:duration=1s"], more].concat()).stdout);
+    let (answer, short) = (of(&[]), of(&["-q"]));
+    assert!(answer.contains(short.trim_end()) && short.starts_with("eevdf: "), "{short}");
+    assert!(short.contains("observations") && !short.contains("--timehist"), "{short}");
+    assert!(answer.contains("--timehist") && !of(&["-v"]).contains("for each"), "there is one policy: {answer}");
+    assert!(of(&["-q", "--timehist", "3"]).contains("history, first 3 of"), "what was asked for");
+    let replay = text(&goodness(here.path(), &["run", "apache-ab-c4-1cpu"]).stdout);
+    assert!(replay.contains("1 replay of this one recording, seed 1"), "{replay}");
+}
+
+#[test]
 fn a_page_without_a_name_overwrites_nobody_elses() {
     let here = folder();
     let compare = |seed: &str| {

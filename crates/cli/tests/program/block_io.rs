@@ -135,6 +135,7 @@ fn what_cannot_be_replayed_is_refused_in_one_sentence() {
         (&["run", "jobs.fio", "--elevator", "bqf"], &["nearest is \"bfq\""]),
         (&["run", "bad.fio"], &["bad.fio, line 4", "iodepth"]),
         (&["run", "large.fio"], &["large.fio, line 1", "--device"]),
+        (&["run", "mixed", "--recorded-by", "cfs"], &["--recorded-by is for recordings", "a built-in workload"]),
         (&["run", "mixed", "--device", "null"], &["--device is for block traces and fio jobs", "a built-in workload"]),
         (&["run", "prose.txt"], &["prose.txt", "ftrace", "blktrace", "begins with"]),
         (&["run", ".", "--block-only"], &["."]),

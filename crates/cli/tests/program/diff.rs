@@ -39,6 +39,18 @@ fn two_schedulers_part_at_a_decision_which_is_named_with_the_queue() {
 }
 
 #[test]
+fn a_difference_in_short_is_its_headline_and_its_conditions() {
+    let here = folder();
+    let words = [WORK, "-p", "eevdf", "-p", "cfs", "--runs", "4", "--fail-if", "difference", "--html", "d.html", "-q"];
+    let (code, said) = diff(here.path(), &words);
+    assert_eq!(code, 1, "{said}");
+    let lines: Vec<&str> = said.lines().collect();
+    let [headline, sides, gate] = lines[..] else { panic!("{said}") };
+    assert!(headline.starts_with("Different: ") && sides.contains("A = eevdf, B = cfs"), "{said}");
+    assert!(gate.starts_with("fails") && here.path().join("d.html").exists(), "{said}");
+}
+
+#[test]
 fn a_task_that_is_forked_later_is_no_rule_yet() {
     let here = folder();
     let window = ["--runs", "2", "--without-others", "--window", "0s..20ms"];

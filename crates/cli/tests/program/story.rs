@@ -1,18 +1,27 @@
-//! `docs/story.md`: its commands run, and print what the page shows. `BLESS=1` writes what they print into the page.
+//! Pages of documentation: their commands that are marked run, and print what the page shows. `BLESS=1` writes what
+//! they print into the page.
 
-use crate::common::text;
+use crate::common::{folder, text};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// The pages, with the number of their marked commands.
+const PAGES: [(&str, usize); 4] =
+    [("docs/story.md", 5), ("docs/first-steps.md", 1), ("docs/tune.md", 1), ("docs/diff.md", 1)];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The output of a command of the page.
+/// The output of a command of a page in a folder of its own, in which the recordings and the examples are.
 fn printed(command: &str) -> String {
-    let program = env!("CARGO_BIN_EXE_goodness");
-    let line = command.replacen("goodness ", &format!("'{program}' "), 1);
-    let output = Command::new("sh").args(["-c", &line]).current_dir(root()).env("NO_COLOR", "1").output();
+    let here = folder();
+    for name in ["recordings", "examples"] {
+        std::os::unix::fs::symlink(root().join(name), here.path().join(name)).expect("an empty folder");
+    }
+    let program = format!("'{}' ", env!("CARGO_BIN_EXE_goodness"));
+    let line = command.replacen("cargo run --release -- ", "goodness ", 1).replacen("goodness ", &program, 1);
+    let output = Command::new("sh").args(["-c", &line]).current_dir(here.path()).env("NO_COLOR", "1").output();
     let output = output.expect("a shell");
     assert!(output.status.success(), "{command}: {}", text(&output.stderr));
     let lines = text(&output.stdout);
@@ -36,14 +45,16 @@ fn renewed(page: &str) -> (String, usize) {
 }
 
 #[test]
-fn the_commands_of_the_story_print_what_it_shows() {
-    let path = root().join("docs/story.md");
-    let page = std::fs::read_to_string(&path).expect("the story");
-    let (renewed, count) = renewed(&page);
-    assert!(count >= 4, "only {count} commands of the story are tested");
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, &renewed).expect("the story can be written");
+fn the_marked_commands_of_the_pages_print_what_they_show() {
+    for (name, expected) in PAGES {
+        let path = root().join(name);
+        let page = std::fs::read_to_string(&path).expect("a page");
+        let (renewed, count) = renewed(&page);
+        assert_eq!(count, expected, "marked commands of {name}");
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(&path, &renewed).expect("the page can be written");
+        }
+        let now = std::fs::read_to_string(&path).expect("a page");
+        assert!(now == renewed, "{name} is stale: BLESS=1 cargo test -p goodness-cli --test program story");
     }
-    let now = std::fs::read_to_string(&path).expect("the story");
-    assert!(now == renewed, "docs/story.md is stale: BLESS=1 cargo test -p goodness-cli --test program story");
 }

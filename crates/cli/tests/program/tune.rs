@@ -27,6 +27,16 @@ fn the_answer_comes_first_fits_a_terminal_and_has_its_files() {
     assert!(said.contains("Confirm: sudo goodness race r.toml") && read("r.toml").contains("use = \"schbench\""));
 }
 
+#[test]
+fn a_race_that_is_not_written_is_told() {
+    let here = folder();
+    let small = ["--candidates", "3", "--rounds", "1", "--search-runs", "4", "--runs", "4", "--race", "r.toml"];
+    let words = ["tune", "mixed:duration=300ms", "--over", "run_to_parity"];
+    let said = text(&goodness(here.path(), &[&words[..], &small].concat()).stdout);
+    assert!(said.ends_with("No race written: nothing to confirm.\n"), "{said}");
+    assert!(!here.path().join("r.toml").exists());
+}
+
 /// The file that confirms is one that `goodness race` reads.
 #[cfg(feature = "live")]
 #[test]

@@ -106,6 +106,17 @@ fn the_page_draws_each_chain_and_loads_nothing() {
 }
 
 #[test]
+fn requests_of_work_that_has_none_are_refused_with_the_kinds_that_it_has() {
+    let here = folder();
+    let others = "ask for waits, wakeups or all";
+    for input in ["mixed", "mixed-cpu"] {
+        let words = ["why", input, "--of", "requests"];
+        refused(here.path(), &words, &["the judged tasks have no requests", others]);
+    }
+    refused(here.path(), &["why", "mixed", "--of", "io"], &["mixed: the judged tasks have no I/Os", others]);
+}
+
+#[test]
 fn only_what_was_under_way_at_a_time_is_explained() {
     let asked = |more: &[&str]| -> Value {
         let words = [&["why", "redis-benchmark-8", "--no-check", "--json"], more].concat();

@@ -11,8 +11,6 @@ pub struct Statistics {
     pub partial_hits: u64,
     /// Number of writes.
     pub writes: u64,
-    /// Writes completed before they were on the media.
-    pub early_writes: u64,
     /// Media accesses: reads, writes and destaged writes.
     pub accesses: u64,
     /// Seek time in ns, with head switch and settling, up to the first sector's track.
@@ -21,12 +19,4 @@ pub struct Statistics {
     pub latency_ns: u64,
     /// Nanoseconds from the first sector to the last.
     pub transfer_ns: u64,
-}
-
-impl Statistics {
-    /// Mean access time in ns: seek, rotation and transfer.
-    #[must_use]
-    pub fn access_ns(&self) -> u64 {
-        (self.seek_ns + self.latency_ns + self.transfer_ns) / self.accesses.max(1)
-    }
 }

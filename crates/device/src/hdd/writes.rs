@@ -57,7 +57,6 @@ impl Hdd {
             if let Some(dirty) = holder {
                 dirty.data_ready = data_ready;
             }
-            self.statistics.early_writes += 1;
             self.push(done, Event::Complete(slot));
         }
     }

@@ -195,7 +195,7 @@ impl Document {
     #[must_use]
     pub fn table(&self) -> Table {
         let mut table = Table::new("goodness.disk-loads/1", DISK_LOADS);
-        let kernel = crate::kernel::running_release();
+        let kernel = goodness_sys::kernel_release();
         for load in &self.loads {
             let used = if load.is_fitted { "fitted" } else { "unseen" };
             let metrics = [

@@ -1,10 +1,10 @@
 //! A comparison as JSON, and its values as a table.
 
 use super::{Bounds, Conformance, GroupRow, Row, Told, Worst};
-use crate::kernel::running_release;
 use crate::play::push_played;
 use goodness_core::Span;
 use goodness_observe::TaskMeasured;
+use goodness_sys::kernel_release;
 use goodness_table::Table;
 use goodness_table::long::{self, OneRun};
 use serde::Serialize;
@@ -89,7 +89,7 @@ impl Told<'_> {
     #[must_use]
     pub fn table(&self) -> Table {
         let Conformance { machine, played, simulated, .. } = self.found;
-        let (mut table, policy, kernel) = (long::task_runs(), self.policy.to_string(), running_release());
+        let (mut table, policy, kernel) = (long::task_runs(), self.policy.to_string(), kernel_release());
         let (settings, seed) = (Some(policy.as_str()), Some(self.seed));
         let of = OneRun { input: Some(self.input), settings, seed, ..OneRun::default() };
         let room = played.measured_ns as f64 * played.cpus.len() as f64;

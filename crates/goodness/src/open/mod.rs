@@ -70,6 +70,7 @@ impl OpenOptions {
             ("judge", !self.judge.is_empty(), "recordings of scheduling, experiments and built-in workloads"),
             ("fact", !self.fact.is_empty(), "recordings of scheduling"),
             ("window", self.window != Excerpt::WHOLE, "recordings of scheduling"),
+            ("recorded_by", self.recorded_by.is_some(), "recordings and block traces"),
             ("device", self.device.is_some(), "block traces and fio jobs"),
             ("block_events", self.block_events.is_some(), "block traces"),
             ("block_only", self.block_only, "recordings with block I/O"),
@@ -134,8 +135,8 @@ pub fn machine(text: &str) -> Result<Machine, Refusal> {
 /// # Errors
 /// A file that cannot be read or parsed, an unknown workload (the nearest is named), or an invalid machine.
 pub fn open(text: &str, options: &OpenOptions, watch: &Watch) -> Result<Work, Refusal> {
-    const ALL: &[&str] = &["judge", "fact", "window", "device", "block_events", "block_only", "io_cost"];
-    const OF_TRACES: &[&str] = &["judge", "fact", "window", "block_events", "block_only"];
+    const ALL: &[&str] = &["judge", "fact", "window", "recorded_by", "device", "block_events", "block_only", "io_cost"];
+    const OF_TRACES: &[&str] = &["judge", "fact", "window", "recorded_by", "block_events", "block_only"];
     let name = text.split(':').next().unwrap_or(text);
     if WORKLOADS.iter().any(|model| model.name == name) {
         options.refuse(&ALL[1..], text, "a built-in workload")?;

@@ -6,7 +6,7 @@ use crate::recorded::{Recorded, RecordedTask, batch_errors};
 use crate::refusal::Refusal;
 use crate::run::Named;
 use crate::work::Work;
-use goodness_core::{CpuId, HORIZON_MAX, Span, Time, WorkloadSource};
+use goodness_core::{CpuId, GroupId, HORIZON_MAX, Span, Time, WorkloadSource};
 use goodness_observe::{Batches, ByFifth, Fifths, Lull, Measured, Metrics, Subject, Window};
 use goodness_replay::requests::{AtOnce, Kind};
 use goodness_replay::{
@@ -167,11 +167,13 @@ fn figure_sentence(figure: &Figure) -> String {
 
 /// The tasks as observers know them.
 pub(crate) fn subjects(history: &History) -> Vec<Subject> {
+    let is_grouped = history.participants.iter().any(|it| it.task.group != GroupId::ROOT);
     let subject = |it: &Participant| Subject {
         judged: it.judged,
         class: it.task.class,
         nice: it.task.nice,
         affinity: it.task.affinity.clone(),
+        is_grouped,
     };
     history.participants.iter().map(subject).collect()
 }

@@ -39,7 +39,8 @@ pub(super) fn check(run: Explained, found: &Found, part: &Part, told: Told) -> C
         Err(because) => return not_checked(said(part), because.into()),
     };
     match removal.run(run, found, told) {
-        Ok(Without { mean: without, then }) => {
+        Ok(Without { doubt: Some(doubt), .. }) => not_checked(removal.said(), doubt),
+        Ok(Without { mean: without, then, .. }) => {
             let gone = 1.0 - without / with.max(1.0);
             let expected = part.share * removal.part;
             let verdict = match gone {
@@ -99,6 +100,8 @@ struct Without {
     mean: f64,
     /// What the time is spent on then.
     then: Option<String>,
+    /// Reason not to trust the run.
+    doubt: Option<String>,
 }
 
 impl Removal {
@@ -134,7 +137,8 @@ impl Removal {
         let question = Question { of: Some(found.of), at: None, worst: 0, checks: 0, profile: false };
         let without = changed.find(&question, told)?;
         let why = answer(changed, &question, &without, told)?;
-        Ok(Without { mean: mean(&without.lateness.tail), then: why.tail.parts.first().map(said) })
+        let then = why.tail.parts.first().map(said);
+        Ok(Without { mean: mean(&without.lateness.tail), then, doubt: without.doubt })
     }
 }
 

@@ -103,6 +103,30 @@ impl Question {
             _ => Ok(()),
         }
     }
+
+    /// Refuses to explain requests or I/Os of an `input` that has none; `count` tells the latencies of other kinds.
+    fn check_kind(
+        &self,
+        input: &str,
+        found: &Lateness,
+        count: impl Fn(&Question) -> Result<u64, Refusal>,
+    ) -> Result<(), Refusal> {
+        let Some(of @ (Of::Requests | Of::Io)) = self.of.filter(|_| found.count == 0 && self.at.is_none()) else {
+            return Ok(());
+        };
+        let mut others: Vec<&str> = Vec::new();
+        for (other, typed) in Of::NAMES.into_iter().filter(|(other, _)| *other != of) {
+            if count(&Question { of: Some(other), ..*self })? > 0 {
+                others.push(typed);
+            }
+        }
+        let what = format!("{input}: the judged tasks have no {}", name(of));
+        Err(match others.split_last() {
+            None => Refusal::usage(format!("{what}, and wait for no CPU")),
+            Some((only, [])) => Refusal::usage(what).remedy(format!("ask for {only}")),
+            Some((last, others)) => Refusal::usage(what).remedy(format!("ask for {} or {last}", others.join(", "))),
+        })
+    }
 }
 
 /// The answer without checks.

@@ -61,6 +61,10 @@ fn explain(
     let (found, of) = it.first_late(question)?;
     let begin = recording.records.first().map_or(Time::ZERO, |record| record.at);
     question.check(&found, (begin, recording.end()))?;
+    question.check_kind(&options.named(text), &found, |other| match other.of {
+        Some(Of::Io) => Ok(0),
+        _ => it.first_late(other).map(|(found, _)| found.count),
+    })?;
     let who = |it: &goodness_replay::Participant| Who { name: it.name.clone(), id: it.pid.into() };
     let names = Names::new(history.participants.iter().map(who).collect());
     let mut account = Account::new(&names, of, question.worst, None);

@@ -11,11 +11,12 @@ use crate::edit::locks;
 use crate::kernel::other_kernel;
 use crate::model_error::in_short;
 use crate::open::judged;
-use crate::parallel::Told;
+use crate::parallel::{Told, untold};
 use crate::plan::{Plan, Ready, lacks};
 use crate::refusal::Refusal;
 use crate::run::Named;
 use crate::simulation::Beside;
+use crate::standstill;
 use crate::storage::throttled;
 use crate::work::Work;
 use goodness_core::{CpuSet, Event, LockId, Observer, Span, TaskId, Time};
@@ -57,6 +58,7 @@ pub(super) fn answer(run: Explained, question: &Question, found: &Found, told: T
     let mut why = report(run.work.source.name(), (found.of, whom), &found.lateness, &account);
     why.policy = Some(run.contender.to_string());
     why.seed = Some(run.seed);
+    why.doubts.extend(found.doubt.clone());
     why.doubts.extend(run.work.recorded.iter().flat_map(|recorded| recorded.lacks.iter().cloned()));
     why.notes.extend(notes);
     Ok(why)
@@ -93,6 +95,8 @@ pub(super) struct Found {
     pub served: u64,
     /// Length of the run.
     pub length: Span,
+    /// Reason not to trust the run: a replay that ran dry.
+    pub doubt: Option<String>,
 }
 
 impl<'a> Explained<'a> {
@@ -118,6 +122,14 @@ impl<'a> Explained<'a> {
 
     /// Runs it, and finds what is late; `told` is told how far it is.
     pub(super) fn find(&self, question: &Question, told: Told) -> Result<Found, Refusal> {
+        let found = self.find_if_any(question, told)?;
+        let count = |other: &Question| self.find_if_any(other, &untold).map(|it| it.lateness.count);
+        question.check_kind(self.work.source.name(), &found.lateness, count)?;
+        Ok(found)
+    }
+
+    /// Likewise, also where nothing is of the kind asked about.
+    fn find_if_any(&self, question: &Question, told: Told) -> Result<Found, Refusal> {
         let (plan, ready) = (self.plan(), self.ready()?);
         let (cpus, from) = (ready.machine.cpu_count(), Time::ZERO + ready.work.warmup);
         let subjects = Subject::all(&ready.work);
@@ -125,13 +137,17 @@ impl<'a> Explained<'a> {
         let asked = question.of.as_ref().map_or(order(self.work.source.asks_for_elevator()), std::slice::from_ref);
         let serves_ios = ready.work.storage.serves_ios;
         let mut observer: Vec<Longest> = asked.iter().map(|of| longest(*of)).collect();
-        let beside = Beside { observer: Some(&mut Each(&mut observer)), ..Beside::default() };
+        let recorded = self.work.recorded.as_ref();
+        let mut lull = recorded.and_then(|it| standstill::lull(it, &ready.work));
+        let mut both = (Each(&mut observer), &mut lull);
+        let beside = Beside { observer: Some(&mut both), ..Beside::default() };
         let end = plan.run_first(ready, beside, told)?.outcome.end;
+        let doubt = recorded.zip(lull).and_then(|(recorded, it)| standstill::ran_dry(recorded, it.finish()));
         let found = observer.into_iter().map(|it| it.finish(end)).zip(asked);
         let mut found: Vec<(Lateness, Of)> = found.map(|(lateness, of)| (lateness, *of)).collect();
         let first = chosen(&found, serves_ios);
         let (lateness, of) = found.swap_remove(first);
-        Ok(Found { of, served: lateness.count, lateness, length: end.since(from) })
+        Ok(Found { of, served: lateness.count, lateness, length: end.since(from), doubt })
     }
 
     /// Runs `ready` once more, and explains to `account` what was `found`.

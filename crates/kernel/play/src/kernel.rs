@@ -1,13 +1,9 @@
 //! Safe wrappers of the system calls of a played task: waiting, scheduling class, CPU time.
 
-use goodness_core::{CPUS_MAX, CpuId};
-use goodness_sys::process;
+use goodness_sys::{clock_ns, process};
 use std::io;
 use std::os::fd::RawFd;
 use std::sync::atomic::AtomicU32;
-
-/// The number of `SCHED_EXT`, the class of loaded policies (Linux 6.12, `include/uapi/linux/sched.h`).
-pub const SCHED_EXT: i32 = 7;
 
 /// `ns` as a `timespec`.
 fn timespec(ns: u64) -> libc::timespec {
@@ -50,31 +46,10 @@ pub fn wait_until(descriptors: &[RawFd], now: u64, until: u64) {
     }
 }
 
-fn clock_ns(clock: libc::clockid_t) -> Option<u64> {
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `now` is a valid timespec to write to.
-    let answer = unsafe { libc::clock_gettime(clock, &raw mut now) };
-    (answer == 0).then(|| now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
-}
-
-/// CPU time of the calling thread, in ns.
-pub fn cpu_ns() -> u64 {
-    clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or_default()
-}
-
 /// CPU time of thread `tid` of this process, in ns; `None` if it has ended.
 pub fn cpu_ns_of(tid: i32) -> Option<u64> {
     // The kernel's encoding of a thread's own clock (`CPUCLOCK_PERTHREAD_MASK` with `CPUCLOCK_SCHED`).
     clock_ns((!tid << 3) | 6)
-}
-
-/// The calling thread's context switches so far: (voluntary, involuntary).
-pub fn switches() -> (u64, u64) {
-    // SAFETY: rusage is plain memory for which all zeroes is valid; the kernel fills it.
-    let mut used: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: `used` outlives the call.
-    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut used) };
-    (used.ru_nvcsw as u64, used.ru_nivcsw as u64)
 }
 
 /// Calls `sched_yield`.
@@ -116,34 +91,6 @@ pub fn set_attributes(to: Attributes, reset_on_fork: bool) -> io::Result<()> {
     process::give(&it)
 }
 
-/// Sets only the nice value of the calling thread.
-///
-/// # Errors
-/// The error of `setpriority`; a lower nice value needs privilege.
-pub fn set_nice(nice: i32) -> io::Result<()> {
-    // SAFETY: no pointers; `PRIO_PROCESS` with 0 is the calling thread on Linux.
-    match unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
-}
-
-/// Confines the calling thread to `cpus`.
-///
-/// # Errors
-/// The error of `sched_setaffinity`.
-pub fn set_affinity(cpus: &[CpuId]) -> io::Result<()> {
-    let mut mask = [0u8; CPUS_MAX / 8];
-    for cpu in cpus.iter().filter(|cpu| cpu.index() < CPUS_MAX) {
-        mask[cpu.index() / 8] |= 1 << (cpu.index() % 8);
-    }
-    // SAFETY: the kernel reads as many bytes of `mask` as it has.
-    match unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, mask.len(), mask.as_ptr()) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
-}
-
 /// Sets the timer slack of the calling thread in ns. The kernel's default is 50 µs.
 pub fn set_timer_slack(ns: u64) {
     // 0 would mean the default.
@@ -154,15 +101,15 @@ pub fn set_timer_slack(ns: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use goodness_sys::monotonic_ns;
+    use goodness_sys::{monotonic_ns, thread_cpu_ns};
 
     #[test]
     fn the_clock_of_another_thread_can_be_read_until_it_ends() {
         let (tell, told) = std::sync::mpsc::channel();
         let (end, ending) = std::sync::mpsc::channel::<()>();
         let thread = std::thread::spawn(move || {
-            let before = cpu_ns();
-            while cpu_ns() < before + 2_000_000 {}
+            let before = thread_cpu_ns();
+            while thread_cpu_ns() < before + 2_000_000 {}
             tell.send(goodness_sys::thread_id()).expect("somebody listens");
             ending.recv().expect_err("nothing is ever sent");
         });
@@ -185,7 +132,7 @@ mod tests {
     fn a_thread_may_lower_itself_and_sees_what_it_is() {
         let seen = std::thread::spawn(|| {
             set_attributes(Attributes { policy: libc::SCHED_BATCH, nice: 7, ..Attributes::default() }, false)?;
-            set_nice(9)?;
+            goodness_sys::set_nice(9)?;
             attributes()
         });
         let seen = seen.join().expect("it ends").expect("lowering oneself is allowed");

@@ -378,7 +378,7 @@ impl Watch {
 /// The kernel's number and name of the class that ordinary tasks get.
 fn normal_class(asked: PlayClass) -> Result<(i32, &'static str), PlayError> {
     let number = match asked {
-        PlayClass::Ext => kernel::SCHED_EXT,
+        PlayClass::Ext => sys::SCHED_EXT,
         PlayClass::Other => libc::SCHED_OTHER,
         PlayClass::Batch => libc::SCHED_BATCH,
         PlayClass::Idle => libc::SCHED_IDLE,
@@ -390,7 +390,7 @@ fn normal_class(asked: PlayClass) -> Result<(i32, &'static str), PlayError> {
         libc::SCHED_OTHER => Ok((number, "SCHED_OTHER")),
         libc::SCHED_BATCH => Ok((number, "SCHED_BATCH")),
         libc::SCHED_IDLE => Ok((number, "SCHED_IDLE")),
-        kernel::SCHED_EXT => Ok((number, "SCHED_EXT")),
+        sys::SCHED_EXT => Ok((number, "SCHED_EXT")),
         _ => Err(PlayError::refused(None, "the player was started in a real-time class; name one with --policy-class")),
     }
 }

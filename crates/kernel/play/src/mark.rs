@@ -97,9 +97,8 @@ impl Drop for Mark {
 
 #[cfg(test)]
 mod tests {
-    use super::super::kernel::{set_affinity, switches};
     use super::*;
-    use goodness_core::CpuId;
+    use goodness_sys::{pin, switches};
 
     #[test]
     fn a_thread_that_keeps_its_cpu_finds_its_mark_set() {
@@ -115,17 +114,16 @@ mod tests {
 
     #[test]
     fn a_thread_that_is_preempted_finds_its_mark_cleared() {
-        let cpus = [CpuId(0)];
         let stop = std::sync::atomic::AtomicBool::new(false);
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                let _ = set_affinity(&cpus);
+                let _ = pin(&[0]);
                 while !stop.load(Relaxed) {
                     std::hint::spin_loop();
                 }
             });
             let judged = scope.spawn(|| {
-                let _ = set_affinity(&cpus);
+                let _ = pin(&[0]);
                 let Some(mark) = Mark::set() else { return };
                 let before = switches();
                 let begun = std::time::Instant::now();

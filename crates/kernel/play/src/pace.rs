@@ -13,9 +13,8 @@
 //! next return from a system call, so work that makes any is not work that computes. Elsewhere the thread reads its
 //! switch count.
 
-use super::kernel::switches;
 use super::mark::Mark;
-use goodness_sys::monotonic_ns;
+use goodness_sys::{monotonic_ns, switches};
 use std::hint::black_box;
 
 /// Shortest stretch, in ns. A choice: long against reading the clock, short against any time slice.
@@ -133,8 +132,8 @@ impl Pace {
 
 #[cfg(test)]
 mod tests {
-    use super::super::kernel::cpu_ns;
     use super::*;
+    use goodness_sys::thread_cpu_ns;
 
     /// Rounds are counted between preemptions, and take longer where the machine does more beside.
     #[test]
@@ -147,12 +146,12 @@ mod tests {
             for _ in 0..=std::thread::available_parallelism().map_or(1, usize::from) {
                 scope.spawn(|| pace.compute_for_ever(|_| stop.load(Relaxed)));
             }
-            let (mut debt, before, turns) = (0, cpu_ns(), switches());
+            let (mut debt, before, turns) = (0, thread_cpu_ns(), switches());
             for _ in 0..100 {
                 assert!(pace.compute(2_000_000, &mut debt, |_| false));
             }
             assert!(switches() != turns, "it was preempted");
-            let used = cpu_ns() - before;
+            let used = thread_cpu_ns() - before;
             stop.store(true, Relaxed);
             used
         });
@@ -163,18 +162,18 @@ mod tests {
     fn what_was_used_too_much_is_taken_off_the_next_lengths() {
         let pace = Pace::measure();
         let mut debt = 5_000_000;
-        let before = cpu_ns();
+        let before = thread_cpu_ns();
         assert!(pace.compute(3_000_000, &mut debt, |_| false));
         assert_eq!(debt, 2_000_000, "nothing was left to use");
-        assert!(cpu_ns() - before < 1_000_000);
+        assert!(thread_cpu_ns() - before < 1_000_000);
     }
 
     #[test]
     fn the_end_is_noticed_within_a_stretch() {
         let pace = Pace::measure();
-        let (before, begun) = (cpu_ns(), monotonic_ns());
+        let (before, begun) = (thread_cpu_ns(), monotonic_ns());
         assert!(!pace.compute(u64::MAX, &mut 0, |now| now > begun + 1_000_000));
         pace.compute_for_ever(|now| now > begun + 2_000_000);
-        assert!(cpu_ns() - before < 2_000_000 + 20 * LONG_STRETCH);
+        assert!(thread_cpu_ns() - before < 2_000_000 + 20 * LONG_STRETCH);
     }
 }

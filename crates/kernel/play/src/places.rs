@@ -40,7 +40,8 @@ pub struct Places {
     locks: Vec<Mutex<Lock>>,
 }
 
-fn held<T>(it: &Mutex<T>) -> MutexGuard<'_, T> {
+/// Locks `it`, also after a thread that held it panicked.
+pub fn held<T>(it: &Mutex<T>) -> MutexGuard<'_, T> {
     it.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -3,7 +3,7 @@
 use super::cgroups::Cgroups;
 use super::pace::Pace;
 use super::parker::Parker;
-use super::places::Places;
+use super::places::{Places, held};
 use super::play_end::PlayEnd;
 use super::tally::{Log, Usage};
 use super::{PlayError, kernel};
@@ -11,7 +11,7 @@ use goodness_core::{CpuId, Rng, Seed, Task, TaskId, Time, Workload};
 use goodness_sys as sys;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 /// Stack size of a task's thread. A choice: a behaviour needs a few KiB, and 2048 threads then take 0.5 GiB of address
@@ -76,10 +76,6 @@ pub struct PlannedTask {
     pub start: Option<Time>,
     /// Source of its steps.
     pub behaviour: Box<dyn goodness_core::Behaviour>,
-}
-
-fn held<T>(it: &Mutex<T>) -> MutexGuard<'_, T> {
-    it.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Thread function of a task: state of the play, the thread's number, the task and its random numbers.

@@ -1,7 +1,7 @@
 //! Measurements of a play: CPU time and switches from the kernel, latencies from the tasks.
 
-use super::kernel;
 use goodness_observe::Histogram;
+use goodness_sys as sys;
 use serde::Serialize;
 
 /// The kernel's counters of one thread so far.
@@ -20,9 +20,9 @@ pub struct Usage {
 impl Usage {
     /// The calling thread's.
     pub fn of_this_thread() -> Usage {
-        let (voluntary, involuntary) = kernel::switches();
+        let (voluntary, involuntary) = sys::switches();
         let waited = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-        Usage { cpu: kernel::cpu_ns(), voluntary, involuntary, waited: waited.as_deref().and_then(run_delay) }
+        Usage { cpu: sys::thread_cpu_ns(), voluntary, involuntary, waited: waited.as_deref().and_then(run_delay) }
     }
 
     /// Usage of thread `tid` with the given CPU time; `None` if it has ended.
@@ -157,10 +157,10 @@ mod tests {
     fn a_thread_that_waits_and_computes_is_counted_so_from_inside_and_outside() {
         let before = Usage::of_this_thread();
         std::thread::sleep(std::time::Duration::from_millis(2));
-        let cpu = kernel::cpu_ns();
-        while kernel::cpu_ns() < cpu + 2_000_000 {}
-        let tid = goodness_sys::thread_id();
-        let outside = Usage::of(tid, kernel::cpu_ns_of(tid).expect("it lives")).expect("it lives");
+        let cpu = sys::thread_cpu_ns();
+        while sys::thread_cpu_ns() < cpu + 2_000_000 {}
+        let tid = sys::thread_id();
+        let outside = Usage::of(tid, crate::kernel::cpu_ns_of(tid).expect("it lives")).expect("it lives");
         for seen in [Usage::of_this_thread(), outside] {
             let added = seen.since(before);
             assert!(added.cpu >= 2_000_000 && added.voluntary >= 1, "{added:?}");

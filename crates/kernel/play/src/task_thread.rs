@@ -9,7 +9,7 @@ use super::tally::Log;
 use goodness_core::{
     Behaviour, Channel, Class, GroupId, LockId, Nice, Rng, Span, Step, StepContext, Task, TaskId, Time,
 };
-use goodness_sys::{monotonic_ns, thread_id};
+use goodness_sys::{self as sys, monotonic_ns, thread_id};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -87,8 +87,8 @@ impl TaskThread {
         if let Some(why) = stranded(&wanted, &self.state.cpus) {
             return Err(why);
         }
-        kernel::set_affinity(&allowed(&wanted, &self.state.cpus))
-            .map_err(|error| format!("its affinity cannot be set: {error}"))
+        let cpus: Vec<u32> = allowed(&wanted, &self.state.cpus).iter().map(|cpu| cpu.0).collect();
+        sys::pin(&cpus).map_err(|error| format!("its affinity cannot be set: {error}"))
     }
 
     fn enter_class(&self, class: Class, priority: u8, nice: Nice) -> Result<(), String> {
@@ -178,7 +178,7 @@ impl TaskThread {
             Step::Exec => self.log.nearly.execs += 1,
             Step::Fork(child) => self.state.start(child.0 as usize)?,
             Step::SetNice(nice) => {
-                kernel::set_nice(nice.get() as i32).map_err(|error| nice_refusal(&error, nice.get()))?;
+                sys::set_nice(nice.get() as i32).map_err(|error| nice_refusal(&error, nice.get()))?;
                 self.task.nice = nice;
             }
             Step::SetClass(class, priority) => self.enter_class(class, priority, self.task.nice)?,
@@ -289,7 +289,7 @@ fn refusal(error: &io::Error, wanted: Attributes) -> String {
     match error.raw_os_error() {
         Some(libc::EPERM) if wanted.priority > 0 => "a real-time class needs root; run as root".into(),
         Some(libc::EPERM) => nice_refusal(error, i64::from(wanted.nice)),
-        Some(libc::EINVAL) if wanted.policy == kernel::SCHED_EXT => {
+        Some(libc::EINVAL) if wanted.policy == sys::SCHED_EXT => {
             "this kernel has no class ext (CONFIG_SCHED_CLASS_EXT, Linux 6.12); take --policy-class other".into()
         }
         Some(libc::EINVAL) if wanted.slice > 0 => {

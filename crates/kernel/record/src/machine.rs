@@ -7,7 +7,7 @@ use std::io::Read;
 use std::path::Path;
 
 use goodness_sys::cpu_list::CpuList;
-use goodness_sys::listed;
+use goodness_sys::{kernel_release, listed};
 use serde::Serialize;
 
 /// Kernel configuration facts that change scheduling or its measurement.
@@ -88,7 +88,7 @@ pub struct Cpu {
 impl Kernel {
     /// Reads the facts of the running kernel. `tunables` supplies the preemption mode.
     pub fn read(tunables: &BTreeMap<String, String>, unreadable: &mut Vec<Unreadable>) -> Self {
-        let release = trimmed("/proc/sys/kernel/osrelease").unwrap_or_default();
+        let release = kernel_release().unwrap_or_default();
         let config = config_text(&release).map(|text| config_facts(&text));
         if config.is_none() {
             unreadable.push(Unreadable {

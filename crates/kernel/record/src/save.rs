@@ -152,7 +152,7 @@ fn header_of(options: &Options, captured: &Captured, participants: &Participants
         events: captured.events.clone(),
         lost: captured.lost.clone(),
         steal: captured.cpu_time.clone(),
-        autogroup: machine::trimmed("/proc/sys/kernel/sched_autogroup_enabled").and_then(|text| text.parse().ok()),
+        autogroup: machine::trimmed(goodness_sys::AUTOGROUP).and_then(|text| text.parse().ok()),
         same_group: captured.census.same_group(),
         connections: captured.connections.list(),
         tunables,

@@ -204,7 +204,7 @@ fn parse_stat(stat: &[u8], tgid: i32, seen: Seen) -> Option<Task> {
 fn scheduling_group(pid: i32) -> Option<String> {
     let text = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
     let cgroup = cgroup_of(&text, "cpu")?;
-    let autogroups = super::machine::trimmed("/proc/sys/kernel/sched_autogroup_enabled");
+    let autogroups = super::machine::trimmed(goodness_sys::AUTOGROUP);
     let autogroup = match autogroups.as_deref() {
         Some("1") if cgroup == "/" => super::machine::trimmed(format!("/proc/{pid}/autogroup")),
         _ => None,

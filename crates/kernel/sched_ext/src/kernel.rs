@@ -59,7 +59,7 @@ fn read(file: &str) -> Option<String> {
 
 /// Release of the running kernel.
 pub fn release() -> String {
-    std::fs::read_to_string("/proc/sys/kernel/osrelease").map_or_else(|_| "unknown".into(), |text| text.trim().into())
+    sys::kernel_release().unwrap_or_else(|| "unknown".into())
 }
 
 /// The CPUs of a run.

@@ -23,7 +23,11 @@ pub fn affinity_of(tid: i32) -> Option<Vec<u32>> {
 /// # Errors
 /// The error of sched_setaffinity(2).
 pub fn pin(cpus: &[u32]) -> io::Result<()> {
-    let mask = mask_of(cpus);
+    set_mask(&mask_of(cpus))
+}
+
+/// Sets the affinity of the calling thread. Makes one system call and allocates nothing.
+fn set_mask(mask: &[u8; MASK_BYTES]) -> io::Result<()> {
     // SAFETY: reads MASK_BYTES bytes of `mask`.
     match unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, MASK_BYTES, mask.as_ptr()) } {
         0 => Ok(()),
@@ -42,15 +46,8 @@ fn mask_of(cpus: &[u32]) -> [u8; MASK_BYTES] {
 /// Makes `command` start with its affinity set to `cpus`; its children inherit it.
 pub fn confine(command: &mut Command, cpus: &[u32]) {
     let mask = mask_of(cpus);
-    let set = move || {
-        // SAFETY: reads MASK_BYTES bytes of `mask`, which the closure owns.
-        match unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, MASK_BYTES, mask.as_ptr()) } {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
-        }
-    };
     // SAFETY: between fork and exec only one system call is made; nothing allocates or locks.
-    unsafe { command.pre_exec(set) };
+    unsafe { command.pre_exec(move || set_mask(&mask)) };
 }
 
 #[cfg(test)]

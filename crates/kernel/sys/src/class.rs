@@ -4,7 +4,8 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// The class of tasks that a scheduler loaded by sched_ext has.
+/// The number of `SCHED_EXT`, the class of tasks that a scheduler loaded by sched_ext has (Linux 6.12,
+/// `include/uapi/linux/sched.h`).
 pub const SCHED_EXT: i32 = 7;
 
 /// Scheduling class of thread `tid`; `None` if it has ended.
@@ -44,12 +45,7 @@ pub fn submit(command: &mut Command, nice: i32) {
 /// # Errors
 /// The error of sched_setscheduler(2).
 pub fn become_least_urgent() -> io::Result<()> {
-    let parameters = libc::sched_param { sched_priority: 0 };
-    // SAFETY: `parameters` outlives the call; pid 0 is the calling thread.
-    match unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const parameters) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    set_class(0, libc::SCHED_IDLE)
 }
 
 /// The nice of the calling thread.

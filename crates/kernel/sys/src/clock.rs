@@ -1,19 +1,28 @@
 //! Clocks of the kernel, waits on them, and the time of day.
 
+/// Nanoseconds on `clock`; `None` where it is missing.
+#[must_use]
+pub fn clock_ns(clock: libc::clockid_t) -> Option<u64> {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `now` is a valid timespec to write to.
+    let answer = unsafe { libc::clock_gettime(clock, &raw mut now) };
+    (answer == 0).then(|| now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
+}
+
 /// Nanoseconds on `CLOCK_MONOTONIC`, the clock the trace uses.
 pub fn monotonic_ns() -> u64 {
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `now` is a valid timespec to write to; CLOCK_MONOTONIC always exists.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+    // It always exists.
+    clock_ns(libc::CLOCK_MONOTONIC).unwrap_or_default()
 }
 
 /// Time of the latest tick on `CLOCK_MONOTONIC_COARSE`, ns; 0 if that clock is missing.
 pub fn coarse_ns() -> u64 {
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `now` is a valid timespec to write to.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_COARSE, &raw mut now) };
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+    clock_ns(libc::CLOCK_MONOTONIC_COARSE).unwrap_or_default()
+}
+
+/// CPU time of the calling thread, in ns.
+pub fn thread_cpu_ns() -> u64 {
+    clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or_default()
 }
 
 /// Time between two ticks of the kernel: `CLOCK_MONOTONIC_COARSE` advances with them. In ns; `None` where that clock

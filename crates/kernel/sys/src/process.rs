@@ -23,8 +23,6 @@ pub enum Class {
     Ext,
 }
 
-const SCHED_EXT: u32 = 7;
-
 impl Class {
     fn number(self) -> (u32, u32) {
         match self {
@@ -33,7 +31,7 @@ impl Class {
             Class::Idle => (libc::SCHED_IDLE as u32, 0),
             Class::Fifo(priority) => (libc::SCHED_FIFO as u32, priority),
             Class::RoundRobin(priority) => (libc::SCHED_RR as u32, priority),
-            Class::Ext => (SCHED_EXT, 0),
+            Class::Ext => (crate::SCHED_EXT as u32, 0),
         }
     }
 }
@@ -227,14 +225,6 @@ pub fn attributes_of(thread: u32) -> io::Result<Attributes> {
     }
 }
 
-/// Policy number, priority, nice value and slice in ns (0 if not reported) of a process.
-///
-/// # Errors
-/// The error of sched_getattr(2).
-pub fn scheduled_by(process: u32) -> io::Result<(u32, u32, i32, u64)> {
-    attributes_of(process).map(|found| (found.policy, found.priority, found.nice, found.runtime))
-}
-
 /// The CPUs that this process may use, ascending.
 #[must_use]
 pub fn usable_cpus() -> Vec<u32> {
@@ -258,7 +248,7 @@ mod tests {
     use std::process::Stdio;
 
     /// Attributes of a shell and of a process it starts.
-    fn seen(conditions: &Conditions) -> [(u32, u32, i32, u64); 2] {
+    fn seen(conditions: &Conditions) -> [Attributes; 2] {
         let mut shell = Command::new("sh");
         shell.args(["-c", "sleep 5 & echo $!; wait"]).stdout(Stdio::piped()).process_group(0);
         conditions.apply(&mut shell).expect("plain paths");
@@ -267,7 +257,7 @@ mod tests {
         let out = child.stdout.take().expect("piped");
         std::io::BufRead::read_line(&mut std::io::BufReader::new(out), &mut line).expect("text");
         let grandchild: u32 = line.trim().parse().expect("a number");
-        let seen = [child.id(), grandchild].map(|id| scheduled_by(id).expect("runs"));
+        let seen = [child.id(), grandchild].map(|id| attributes_of(id).expect("runs"));
         crate::send_signal(grandchild, libc::SIGKILL);
         child.wait().expect("ends");
         seen
@@ -278,11 +268,11 @@ mod tests {
         let slice = 7_000_000;
         let conditions = Conditions { nice: Some(7), class: Some(Class::Batch), ..Conditions::default() };
         for found in seen(&conditions) {
-            assert_eq!((found.0, found.2), (libc::SCHED_BATCH as u32, 7));
+            assert_eq!((found.policy, found.nice), (libc::SCHED_BATCH as u32, 7));
         }
         let own = Conditions { slice: Some(slice), ..Conditions::default() };
         match own.try_out() {
-            Ok(()) => seen(&own).iter().for_each(|found| assert_eq!(found.3, slice)),
+            Ok(()) => seen(&own).iter().for_each(|found| assert_eq!(found.runtime, slice)),
             Err(why) => eprintln!("SKIPPED slices of single tasks: {why}"),
         }
     }

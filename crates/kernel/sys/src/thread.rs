@@ -14,11 +14,11 @@ pub fn errno() -> i32 {
     unsafe { *libc::__errno_location() }
 }
 
-/// Context switches of the calling thread so far.
-pub fn switches() -> u64 {
+/// The calling thread's context switches so far: (voluntary, involuntary).
+pub fn switches() -> (u64, u64) {
     // SAFETY: rusage is plain memory for which all zeroes is valid; the kernel fills it.
     let mut used: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: `used` outlives the call.
     unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut used) };
-    used.ru_nvcsw as u64 + used.ru_nivcsw as u64
+    (used.ru_nvcsw as u64, used.ru_nivcsw as u64)
 }

@@ -101,9 +101,7 @@ fn remedy(number: u32, standing: Standing, is_written: bool) -> Option<String> {
 pub fn stop(number: u32) -> Result<(), ElevateError> {
     let listed = list()?.into_iter().find(|it| it.number == number);
     let Some(device) = listed.filter(|it| it.standing != Standing::NotOurs) else {
-        return Err(ElevateError::Device(format!(
-            "there is no elevated device {number}. See `goodness elevate list` for those there are."
-        )));
+        return Err(ElevateError::no_device(number));
     };
     // The disk is not opened: without a server, opening could block forever.
     if let Some(why) = built_upon(number) {

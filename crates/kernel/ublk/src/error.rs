@@ -74,6 +74,13 @@ pub enum ElevateError {
 }
 
 impl ElevateError {
+    /// There is no elevated device of this number.
+    pub(crate) fn no_device(number: u32) -> ElevateError {
+        ElevateError::Device(format!(
+            "there is no elevated device {number}. See `goodness elevate list` for those there are."
+        ))
+    }
+
     /// A step that the kernel refused.
     pub(crate) fn kernel(what: impl Into<String>, source: io::Error) -> ElevateError {
         let remedy = match source.raw_os_error() {

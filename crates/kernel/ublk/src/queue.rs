@@ -7,7 +7,7 @@ use super::host::{Answer, Host, bytes, lock};
 use super::memory::{Buffers, Descriptors};
 use super::transfers::{Step, Tag, Transfers};
 use goodness_core::{Io, Operation, RequestId, Submitter, Time};
-use goodness_sys::monotonic_ns;
+use goodness_sys::{monotonic_ns, thread_cpu_ns};
 use io_uring::{IoUring, opcode, squeue, types};
 use std::fs::File;
 use std::io;
@@ -292,14 +292,6 @@ pub fn write_for_others() {
     let none: libc::c_ulong = 0;
     // SAFETY: no pointers.
     unsafe { libc::prctl(PR_SET_IO_FLUSHER, libc::c_ulong::from(true), none, none, none) };
-}
-
-/// CPU time of the calling thread in nanoseconds.
-fn thread_cpu_ns() -> u64 {
-    let mut used = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `used` is a valid timespec to write to.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut used) };
-    used.tv_sec as u64 * 1_000_000_000 + used.tv_nsec as u64
 }
 
 impl Spent {

@@ -139,9 +139,7 @@ pub fn recover(number: u32, elevator: Option<&str>, tell: &mut dyn FnMut(Told)) 
     let (mut control, tender) = (Control::open()?, Tender::start()?);
     let info = control.state(number).map_err(|why| ElevateError::kernel("asking for the device", why))?;
     let (Some(info), Some(mut record)) = (info, record::of(number)) else {
-        return Err(ElevateError::Device(format!(
-            "there is no elevated device {number}. See `goodness elevate list` for those there are."
-        )));
+        return Err(ElevateError::no_device(number));
     };
     if record.server_lives() || info.mark != MARK || info.state == abi::S_DEAD {
         return Err(ElevateError::Device(format!(

@@ -98,7 +98,9 @@ impl Longest {
     }
 
     fn count(&mut self, late: Late) {
-        if late.from < self.from || self.at.is_some_and(|at| at < late.from || late.to <= at) {
+        // As in `wakeup_latency`: a task that is there from the start was not woken.
+        let is_start = self.of == Of::Wakeups && late.from == self.from;
+        if is_start || late.from < self.from || self.at.is_some_and(|at| at < late.from || late.to <= at) {
             return;
         }
         self.count += 1;

@@ -46,7 +46,7 @@ pub enum Of {
 
 impl Of {
     /// All, with their names.
-    const NAMES: [(Of, &str); 5] =
+    pub const NAMES: [(Of, &str); 5] =
         [(Of::Requests, "requests"), (Of::Io, "io"), (Of::Waits, "waits"), (Of::Wakeups, "wakeups"), (Of::All, "all")];
 
     /// The one of this name.

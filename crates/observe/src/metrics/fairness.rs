@@ -3,17 +3,18 @@
 //! A task's fair share is that of an ideal processor. At every instant it divides the capacity left by real-time tasks
 //! among the tasks runnable *in this run*, by weight, at most one CPU per task. A clock that advances by capacity over
 //! total weight computes it in constant time per event: a task's share is its weight times the clock's advance while
-//! the task was runnable.
+//! the task was runnable. A task that changes its nice has the new weight from then on.
 //!
 //! The weight is 1024 · 1.25^−nice, which Linux's table approximates; SCHED_IDLE has 3. On one CPU this is exact for
 //! any weights. On several CPUs it is exact only for equal weights without affinities, because the surplus of a capped
-//! task would have to be divided again; otherwise both metrics are not measured.
+//! task would have to be divided again. Otherwise both metrics are not measured, nor with task groups, whose weights
+//! and limits divide the CPU before those of tasks do, nor if a task becomes or ceases to be a real-time task.
 
 use super::measured::Values;
 use super::task_account::TaskAccount;
 use crate::subject::Subject;
 use crate::tracker::Tracker;
-use goodness_core::{Class, CpuSet, State, TaskId, Time};
+use goodness_core::{Class, CpuSet, Nice, State, TaskId, Time};
 
 /// Weight of a task of nice 0.
 const NICE_0_WEIGHT: f64 = 1024.0;
@@ -25,6 +26,7 @@ const IDLE_WEIGHT: f64 = 3.0;
 #[derive(Clone, Debug)]
 pub(super) struct Fairness {
     measurable: bool,
+    is_one_cpu: bool,
     /// True if it is measurable and all weights are the common one.
     plain: bool,
     /// The weight of every task, as long as all have the same.
@@ -47,7 +49,7 @@ pub(super) struct Fairness {
 
 impl Fairness {
     pub fn new(cpus: usize, from: Time, subjects: &[Subject]) -> Fairness {
-        let mut weights: Vec<f64> = subjects.iter().map(weight).collect();
+        let mut weights: Vec<f64> = subjects.iter().map(|it| weight(it.class, it.nice)).collect();
         let common = weights.iter().copied().find(|w| *w > 0.0).unwrap_or(NICE_0_WEIGHT);
         let restricted = subjects.iter().any(|s| s.affinity != CpuSet::All);
         let realtime = weights.contains(&0.0);
@@ -55,9 +57,11 @@ impl Fairness {
             weights.clear();
         }
         let equal = weights.iter().all(|w| *w == common || *w == 0.0) && !restricted;
+        let measurable = (cpus == 1 || equal) && !subjects.iter().any(|it| it.is_grouped);
         Fairness {
-            plain: (cpus == 1 || equal) && weights.is_empty(),
-            measurable: cpus == 1 || equal,
+            plain: measurable && weights.is_empty(),
+            measurable,
+            is_one_cpu: cpus == 1,
             common,
             weights,
             realtime,
@@ -67,6 +71,47 @@ impl Fairness {
             weight: 0.0,
             capacity: cpus as f64,
             fastest: if cpus == 1 { f64::INFINITY } else { 1.0 / common },
+        }
+    }
+
+    /// From now on nothing can be measured.
+    fn give_up(&mut self) {
+        (self.measurable, self.plain) = (false, false);
+    }
+
+    /// Some task may use other CPUs.
+    pub fn confine(&mut self) {
+        if !self.is_one_cpu {
+            self.give_up();
+        }
+    }
+
+    /// `task` has another weight from `at` on; its claim is kept. `tasks` are known.
+    pub fn reweigh(
+        &mut self,
+        at: Time,
+        (task, new, is_runnable): (TaskId, f64, bool),
+        own: &mut TaskAccount,
+        tasks: usize,
+    ) {
+        let old = self.weight_of(task);
+        if old == new || !self.measurable {
+            return;
+        }
+        if !self.is_one_cpu || old == 0.0 || new == 0.0 {
+            return self.give_up();
+        }
+        if self.weights.is_empty() {
+            self.weights = vec![self.common; tasks];
+            self.plain = false;
+        }
+        if is_runnable {
+            self.leave(at, old, own);
+        }
+        own.claim *= old / new;
+        self.weights[task.index()] = new;
+        if is_runnable {
+            self.join(at, new, own);
         }
     }
 
@@ -194,12 +239,11 @@ impl Fairness {
     }
 }
 
-fn weight(subject: &Subject) -> f64 {
-    match subject.class {
+/// Weight of a task of this class and nice; 0 for a real-time task.
+pub(super) fn weight(class: Class, nice: Nice) -> f64 {
+    match class {
         Class::Fifo | Class::RoundRobin => 0.0,
         Class::Idle => IDLE_WEIGHT,
-        Class::Normal | Class::Batch | Class::Iso | Class::Deadline => {
-            NICE_0_WEIGHT / 1.25f64.powi(subject.nice.get() as i32)
-        }
+        Class::Normal | Class::Batch | Class::Iso | Class::Deadline => NICE_0_WEIGHT / 1.25f64.powi(nice.get() as i32),
     }
 }

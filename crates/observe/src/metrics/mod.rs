@@ -39,8 +39,8 @@ pub use title::title;
 use crate::subject::Subject;
 use crate::tracker::{Began, Ended, TaskTrack, Tracker};
 use completion::Completion;
-use fairness::Fairness;
-use goodness_core::{CpuId, IoEvent, Off, Overhead, Span, TaskId, Time};
+use fairness::{Fairness, weight};
+use goodness_core::{Class, CpuId, IoEvent, Nice, Off, Overhead, Span, State, TaskId, Time};
 use idle::IdleWhileQueued;
 use io::IoMeasures;
 use overhead::SchedulerTime;
@@ -105,7 +105,7 @@ impl Measures {
             slices: SliceLength::default(),
             queues: RunQueues::new(cpus, from),
             idle: IdleWhileQueued::default(),
-            overhead: SchedulerTime::default(),
+            overhead: SchedulerTime::new(cpus, from),
             fairness: Fairness::new(cpus, from, subjects),
             completion: Completion::default(),
             response: ResponseTime::default(),
@@ -211,15 +211,38 @@ impl Measures {
         self.queues.shift(at, from, to);
     }
 
+    /// Some task may use other CPUs from now on.
+    pub fn confine(&mut self) {
+        self.fairness.confine();
+    }
+
+    /// The task has this class and nice from now on; `tasks` are known.
+    pub fn reweigh(
+        &mut self,
+        at: Time,
+        (task, class, nice): (TaskId, Class, Nice),
+        track: &mut TaskTrack<TaskAccount>,
+        tasks: usize,
+    ) {
+        let is_runnable = matches!(track.state, State::Queued | State::Running);
+        self.fairness.reweigh(at, (task, weight(class, nice), is_runnable), &mut track.own, tasks);
+    }
+
     pub fn forked(&mut self, parent: Option<TaskId>, child: TaskId) {
         self.fairness.fork(parent, child);
     }
 
     #[inline]
-    pub fn spent(&mut self, kind: Overhead, span: Span, within_slice: bool) {
+    pub fn spent(&mut self, at: Time, cpu: CpuId, kind: Overhead, span: Span) {
         if self.measuring {
-            self.overhead.spent(kind, span, within_slice);
+            self.overhead.spent(at, cpu, kind, span);
         }
+    }
+
+    /// `cpu` runs a task from now on, if it is `occupied`, or idles.
+    #[inline]
+    pub fn switched(&mut self, at: Time, cpu: CpuId, occupied: bool) {
+        self.overhead.switched(at, cpu, occupied);
     }
 
     /// `task` ended. It had arrived at `arrived`; `judged` says whether it counts.
@@ -288,6 +311,7 @@ impl Measures {
                 self.slices.record(ran);
             }
         }
+        self.overhead.close(end);
         task_results::close_waits(end, self.from, tracker, &mut self.wakeup);
         self.fairness.close(end, tracker);
     }

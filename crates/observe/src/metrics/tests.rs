@@ -240,20 +240,81 @@ fn a_task_that_arrived_in_the_warm_up_has_no_waiting_and_no_response_time() {
     assert_eq!((measured.get("waiting_time").value, measured.get("response_time").value), (None, None));
 }
 
+fn spent(kind: Overhead, span: u64) -> Event {
+    Event::Overhead { cpu: CpuId(0), kind, span: Span(span) }
+}
+
 #[test]
 fn overhead_is_a_share_of_busy_time() {
-    let spent = |kind, span| Event::Overhead { cpu: CpuId(0), kind, span: Span(span) };
     let measured = Stream::new(1, 0, &judged(1))
         .event(5, spent(Overhead::Search, 10))
-        .wake(10, 0, 0)
-        .switch(10, 0, None, Some(0))
-        .event(10, spent(Overhead::Switch, 5))
-        .end(100);
+        .wake(20, 0, 0)
+        .switch(20, 0, None, Some(0))
+        .event(20, spent(Overhead::Switch, 5))
+        .end(110);
     assert_close(measured.get("scheduler_share"), 15.0 / 100.0);
     assert_close(measured.get("scheduler_share_search"), 10.0 / 100.0);
     assert_close(measured.get("scheduler_share_switch"), 5.0 / 100.0);
     assert_close(measured.get("scheduler_share_lock"), 0.0);
     assert_eq!(measured.overhead[Overhead::Switch as usize], Span(5));
+}
+
+/// One task, woken at 10 on a CPU that idles.
+fn woken_at_10() -> Stream {
+    Stream::new(1, 0, &judged(1)).wake(10, 0, 0)
+}
+
+#[track_caller]
+fn assert_busy(measured: &Measured, busy: f64, scheduling: f64) {
+    assert_close(measured.get("cpu_busy"), busy);
+    assert_close(measured.get("scheduler_share"), scheduling);
+}
+
+#[test]
+fn the_decision_that_ends_idle_time_is_part_of_the_slice() {
+    let slice = woken_at_10().event(10, spent(Overhead::Search, 30)).switch(10, 0, None, Some(0));
+    assert_busy(&slice.switch(60, 0, Some((0, Off::Sleeping)), None).end(100), 50.0 / 100.0, 30.0 / 50.0);
+}
+
+#[test]
+fn the_decision_to_idle_takes_idle_time_up_to_the_next_slice() {
+    let idles = |span| {
+        let slice = woken_at_10().switch(10, 0, None, Some(0)).event(60, spent(Overhead::Search, span));
+        slice.switch(60, 0, Some((0, Off::Sleeping)), None)
+    };
+    assert_busy(&idles(15).end(100), 65.0 / 100.0, 15.0 / 65.0);
+    assert_busy(&idles(90).end(100), 90.0 / 100.0, 40.0 / 90.0);
+    let again = idles(90).wake(70, 0, 0).switch(70, 0, None, Some(0));
+    assert_busy(&again.switch(75, 0, Some((0, Off::Sleeping)), None).end(100), 65.0 / 100.0, 10.0 / 65.0);
+}
+
+#[test]
+fn what_is_left_of_a_slices_work_goes_on_while_the_cpu_idles() {
+    let slice = woken_at_10().switch(10, 0, None, Some(0)).event(50, spent(Overhead::Switch, 30));
+    assert_busy(&slice.switch(60, 0, Some((0, Off::Preempted)), None).end(100), 70.0 / 100.0, 30.0 / 70.0);
+}
+
+#[test]
+fn work_beyond_the_end_of_the_run_is_not_counted() {
+    let measured = Stream::new(1, 0, &[]).event(90, spent(Overhead::Wakeup, 1_000)).end(100);
+    assert_busy(&measured, 10.0 / 100.0, 1.0);
+    let slice = woken_at_10().event(10, spent(Overhead::Search, 1_000)).switch(10, 0, None, Some(0));
+    assert_busy(&slice.end(100), 90.0 / 100.0, 1.0);
+}
+
+#[test]
+fn io_of_an_idle_cpu_is_told_when_it_is_done_and_counts_as_busy() {
+    let idle = || Stream::new(1, 0, &[]).event(40, spent(Overhead::Io, 30));
+    assert_close(idle().end(100).get("cpu_busy"), 30.0 / 100.0);
+    let both = idle().event(40, spent(Overhead::Search, 90)).event(100, spent(Overhead::Io, 60)).end(100);
+    assert_close(both.get("cpu_busy"), 1.0);
+}
+
+#[test]
+fn only_the_work_after_the_warm_up_counts() {
+    let stream = Stream::new(1, 50, &judged(1)).wake(10, 0, 0).event(10, spent(Overhead::Search, 1_000));
+    let slice = stream.switch(10, 0, None, Some(0)).switch(60, 0, Some((0, Off::Sleeping)), None);
+    assert_busy(&slice.event(70, spent(Overhead::Wakeup, 5)).end(100), 15.0 / 50.0, 5.0 / 15.0);
 }
 
 /// Two tasks runnable from 0: task 0 gets `first` of 1 000 ns, task 1 the rest.
@@ -264,6 +325,47 @@ fn split(subjects: &[Subject], first: u64) -> Measured {
         .switch(0, 0, None, Some(0))
         .switch(first, 0, Some((0, Off::Preempted)), Some(1))
         .end(1_000)
+}
+
+/// Two tasks share a CPU; the first gets nice 5 after half of the time. `of_second` is the second's CPU time in the
+/// second half, 500 ns.
+fn renices(of_second: u64) -> Stream {
+    let mut stream = Stream::new(1, 0, &judged(2))
+        .wake(0, 0, 0)
+        .wake(0, 1, 0)
+        .switch(0, 0, None, Some(0))
+        .switch(250, 0, Some((0, Off::Preempted)), Some(1))
+        .switch(500, 0, Some((1, Off::Preempted)), Some(0));
+    stream.0.reclass(Time(500), TaskId(0), Class::Normal, Nice::new(5).unwrap());
+    stream.switch(1_000 - of_second, 0, Some((0, Off::Preempted)), Some(1))
+}
+
+#[test]
+fn a_task_that_changes_its_nice_has_another_share_from_then_on() {
+    let weight = 1.25f64.powi(-5);
+    let fair = 500.0 / (1.0 + weight);
+    let error = |of_second: u64| 2.0 * (of_second as f64 - fair).abs() / 1_000.0;
+    assert_close(renices(377).end(1_000).get("share_error"), error(377));
+    assert!(error(377) < 0.001 && error(250) > 0.2);
+    assert_close(renices(250).end(1_000).get("share_error"), error(250));
+}
+
+#[test]
+fn shares_of_groups_of_confined_tasks_and_of_a_changed_class_are_not_measured() {
+    let value = |stream: Stream| stream.end(1_000).get("share_error").value;
+    let of = |cpus| Stream::new(cpus, 0, &judged(2)).wake(0, 0, 0).switch(0, 0, None, Some(0));
+    assert!(value(of(1)).is_some() && value(of(2)).is_some());
+    let grouped = [Subject { is_grouped: true, ..Subject::default() }];
+    assert_eq!(value(Stream::new(1, 0, &grouped).wake(0, 0, 0).switch(0, 0, None, Some(0))), None);
+    let confined = |cpus| {
+        let mut stream = of(cpus);
+        stream.0.confine(Time(1), TaskId(0), &CpuSet::of(&[CpuId(0)]));
+        value(stream)
+    };
+    assert!(confined(1).is_some() && confined(2).is_none());
+    let mut urgent = of(1);
+    urgent.0.reclass(Time(1), TaskId(0), Class::Fifo, Nice::ZERO);
+    assert_eq!(value(urgent), None);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! every instant.
 
 mod blame;
+mod host_work;
 
 use goodness_core::{Class, CpuId, CpuSet, Event, Nice, Observer, Off, Rng, Seed, TaskId, Time, WakeSource};
 use goodness_observe::{Checkers, Ending, Measured, Metrics, MetricsAndCheckers, Subject};

@@ -89,9 +89,8 @@ impl<Q: RunQueue> CpuPolicy for Elections<Q> {
         Some(Pick { task, timeslice })
     }
 
-    fn why(&self, cx: &Context, _: CpuId, Why { ahead, waiting, is_pick }: Why) -> Option<Reason> {
-        let [own, other] = [ahead?, waiting].map(|task| i64::from(priority_of(&cx.tasks[task])));
-        elected(own, other, is_pick)
+    fn why(&self, cx: &Context, _: CpuId, why: Why) -> Option<Reason> {
+        elected(cx, why)
     }
 
     fn charge(&mut self, _: &Context, cpu: CpuId, _: TaskId, ran: Span, why: Stop) -> Resched {
@@ -101,8 +100,9 @@ impl<Q: RunQueue> CpuPolicy for Elections<Q> {
     }
 }
 
-/// The rule by which a thread of priority `own` is ahead of one of priority `other`: an election may skip the best.
-pub(crate) fn elected(own: i64, other: i64, is_pick: bool) -> Option<Reason> {
+/// The rule by which one thread is ahead of another: its priority, but an election may skip the best.
+pub(crate) fn elected(cx: &Context, Why { ahead, waiting, is_pick }: Why) -> Option<Reason> {
+    let [own, other] = [ahead?, waiting].map(|task| i64::from(priority_of(&cx.tasks[task])));
     match by_priority(own, other, is_pick) {
         None | Some(Reason::First) if is_pick => Some(Reason::Favoured),
         None => Some(Reason::SliceNotOver),

@@ -54,6 +54,8 @@ struct Cpu {
     accounted: Span,
     /// The CPU was asked to pick again and has not done so yet.
     resched: bool,
+    /// Its fair server is done, and it was perhaps not asked to pick again.
+    has_served: bool,
     /// It will be asked at its next tick, or when its task returns to user mode before.
     resched_at_tick: bool,
     /// The real-time task that runs goes behind one of its priority, because only it can go elsewhere.
@@ -115,6 +117,7 @@ impl<O: Order> Registered for Stack<O> {
             accounted_at: Time::ZERO,
             accounted: Span::ZERO,
             resched: false,
+            has_served: false,
             resched_at_tick: false,
             makes_room: false,
             slice_timer: SliceTimer::default(),
@@ -210,7 +213,11 @@ impl<O: Order> Stack<O> {
         self.alarm = self.alarm.min(self.order.next_refill());
         let it = &mut self.cpus[cpu.index()];
         it.resched |= again;
-        it.resched |= it.server.account(cx.now, ran);
+        if it.server.account(cx.now, ran) {
+            // The host may not ask now: another CPU acts, or a limit is refilled.
+            (it.resched, it.has_served) = (true, true);
+            self.alarm = cx.now;
+        }
     }
 
     /// Sets the alarm no later than the timer of `cpu`.
@@ -223,31 +230,6 @@ impl<O: Order> Stack<O> {
     /// Result for the host: whether `cpu` was asked to pick again.
     fn answer(&self, cpu: CpuId) -> Resched {
         if self.cpus[cpu.index()].resched { Resched::Preempt(cpu) } else { Resched::Keep }
-    }
-
-    /// Lets groups run whose limits were refilled. Returns the first CPU that idles and has work now.
-    fn release(&mut self, cx: &Context) -> Option<CpuId> {
-        if self.order.has_limbo() && self.order.next_refill() <= cx.now {
-            // What runs on in the kernel adds to the debt.
-            cx.machine.cpu_ids().for_each(|cpu| self.catch_up(cx, cpu));
-        }
-        while let Some((cpu, queue)) = self.order.next_released(cx.now) {
-            self.catch_up(cx, cpu);
-            self.order.release(cx, &mut self.loads, queue);
-            while let Some(task) = self.order.next_unparked(queue) {
-                self.order.enqueue(cx, &mut self.loads, cpu, task, Arrival::Wake);
-                self.time_arrival(cpu);
-                self.arrives(cx, cpu, task, Enqueue::Preempted);
-            }
-            self.watch_server(cx, cpu);
-            self.note_tasks(cx, cpu);
-            let it = &mut self.cpus[cpu.index()];
-            if it.running == Running::Nothing && self.order.queued(cpu) > 0 {
-                it.resched = true;
-                return Some(cpu);
-            }
-        }
-        None
     }
 
     /// Starts or stops the fair server as the fair queue fills or empties.
@@ -339,17 +321,21 @@ impl<O: Order> Stack<O> {
     /// Picks from the classes in their order.
     #[inline(always)]
     fn pick_class(&mut self, cx: &Context, cpu: CpuId) -> Option<TaskId> {
-        if self.reserved.waiting() > 0
-            && let Some(task) = self.pick_reserved(cx, cpu)
-        {
+        if let Some(task) = self.pick_waiting_reserved(cx, cpu) {
             return Some(task);
         }
         self.pull_realtime(cx, cpu);
         if self.cpus[cpu.index()].server.is_serving() {
-            // Fair tasks may have been throttled since.
-            return self.pick_fair(cx, cpu).or_else(|| self.pick_realtime(cx, cpu));
+            // Fair tasks may have been throttled since, or sleep and were not dequeued yet.
+            let served = self.pick_fair(cx, cpu).or_else(|| self.pick_waiting_reserved(cx, cpu));
+            return served.or_else(|| self.pick_realtime(cx, cpu));
         }
         self.pick_realtime(cx, cpu).or_else(|| self.pick_fair(cx, cpu))
+    }
+
+    #[inline(always)]
+    fn pick_waiting_reserved(&mut self, cx: &Context, cpu: CpuId) -> Option<TaskId> {
+        if self.reserved.waiting() > 0 { self.pick_reserved(cx, cpu) } else { None }
     }
 
     #[inline(always)]
@@ -489,7 +475,7 @@ impl<O: Order> CpuPolicy for Stack<O> {
             // Accounting is complete; the CPU picks next, whatever else happens at this instant.
             let it = &mut self.cpus[cpu.index()];
             it.running = Running::Nothing;
-            it.resched = false;
+            (it.resched, it.has_served) = (false, false);
             self.note_tasks(cx, cpu);
             return Resched::Keep;
         }
@@ -582,12 +568,21 @@ impl<O: Order> CpuPolicy for Stack<O> {
                 return Resched::Preempt(cpu);
             }
             let it = &mut self.cpus[cpu.index()];
-            let opened = it.realtime.timer(cx.now) && it.realtime.best_waiting() > 0;
+            let opens = it.realtime.timer(cx.now);
+            // Tasks that wait elsewhere may come.
+            self.urgent.is_due |= opens && self.urgent.waiting() > 0;
+            let opened = opens && it.realtime.best_waiting() > 0;
             let serves = it.has_realtime() && it.server.timer(cx.now) && it.runs_above_fair();
-            if opened || serves {
+            let is_awaited = it.realtime.best_waiting() > 0 || self.reserved.waiting() > 0;
+            let has_served = std::mem::take(&mut it.has_served) && is_awaited;
+            if opened || serves || has_served {
                 it.resched = true;
                 return Resched::Preempt(cpu);
             }
+        }
+        if self.urgent.is_due {
+            self.alarm = cx.now;
+            return Resched::Keep;
         }
         let soonest = self.cpus.iter().map(Cpu::next_alarm).min();
         let of_tasks = self.order.next_refill().min(self.reserved.next_timer());

@@ -266,6 +266,20 @@ impl FairServer {
         self.budget = SERVED.0 as i64;
     }
 
+    /// The next period's budget and deadline; after a long overrun as many as are needed.
+    fn replenish(&mut self, now: Time) {
+        loop {
+            self.deadline += PERIOD;
+            self.budget += SERVED.0 as i64;
+            if self.budget > 0 {
+                break;
+            }
+        }
+        if self.deadline < now {
+            self.renew(now);
+        }
+    }
+
     /// Fair tasks ran; whether the CPU must choose again because the budget is used up.
     pub fn account(&mut self, now: Time, ran: Span) -> bool {
         if !self.active {
@@ -299,8 +313,7 @@ impl FairServer {
             return false;
         }
         if self.running {
-            self.deadline += PERIOD;
-            self.budget += SERVED.0 as i64;
+            self.replenish(now);
         }
         self.running = true;
         self.serving = true;
@@ -325,6 +338,26 @@ mod tests {
         assert!(server.account(at(1000), Span::from_ms(40)) && !server.is_serving());
         assert_eq!(server.next_timer(), at(1000));
         assert!(server.timer(at(1000)));
+    }
+
+    /// As T-SMP-25 asks at any HZ: what is served too much is taken from the next periods.
+    #[test]
+    fn a_server_that_overruns_pays_with_its_next_periods() {
+        let mut server = FairServer::new(true);
+        let at = |ms: u64| Time(ms * 1_000_000);
+        server.start(at(0));
+        assert!(server.timer(at(950)));
+        assert!(server.account(at(1100), Span::from_ms(150)), "100 ms too much, two periods' worth");
+        assert_eq!(server.next_timer(), at(1000), "it replenishes at once");
+        assert!(server.timer(at(1100)) && server.is_serving());
+        assert!(server.account(at(1150), Span::from_ms(50)));
+        assert_eq!(server.next_timer(), at(4000), "after three periods, not one");
+        let mut late = FairServer::new(true);
+        late.start(at(0));
+        assert!(late.timer(at(950)) && late.account(at(1000), Span::from_ms(50)));
+        assert!(late.timer(at(9000)), "a timer that was lost for eight periods");
+        assert!(late.account(at(9050), Span::from_ms(50)));
+        assert_eq!(late.next_timer(), at(10_000));
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! Seeds of what a test draws.
+//! What tests draw, and its seeds.
 
+use goodness_core::{CpuId, CpuSet, Rng};
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::ops::Range;
@@ -15,4 +16,10 @@ pub fn seeds(few: u64) -> Range<u64> {
     let (first, draws) = (asked("FIRST").unwrap_or(fresh), asked("DRAWS").unwrap_or(few));
     println!("FIRST={first} DRAWS={draws}");
     first..first + draws
+}
+
+/// A CPU set, often all.
+pub fn affinity(rng: &mut Rng, cpus: u64) -> CpuSet {
+    let some: Vec<CpuId> = (0..rng.within(1, 3)).map(|_| CpuId(rng.below(cpus) as u32)).collect();
+    if rng.below(2) == 0 { CpuSet::All } else { CpuSet::of(&some) }
 }

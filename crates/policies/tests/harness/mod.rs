@@ -53,6 +53,13 @@ pub fn starting(start: Start, mut spec: TaskSpec) -> TaskSpec {
     spec
 }
 
+/// The task on this CPU alone.
+pub fn pinned(cpu: u32, mut spec: TaskSpec) -> TaskSpec {
+    spec.task.affinity = CpuSet::of(&[CpuId(cpu)]);
+    spec.task.first_cpu = CpuId(cpu);
+    spec
+}
+
 /// One CPU at `hz` without costs.
 pub fn one_cpu(hz: u32) -> Machine {
     Machine::flat(1, hz).expect("a machine of one CPU")

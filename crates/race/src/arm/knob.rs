@@ -45,7 +45,7 @@ struct Knob {
 fn autogroup(value: &Value) -> Result<Box<dyn Setting>, String> {
     let Value::Flag(on) = value else { return Err("it is true or false".into()) };
     Ok(Box::new(Knob {
-        file: "/proc/sys/kernel/sched_autogroup_enabled",
+        file: goodness_sys::AUTOGROUP,
         value: u8::from(*on).to_string(),
         missing: "this kernel was built without CONFIG_SCHED_AUTOGROUP",
         lists: false,

@@ -165,11 +165,10 @@ impl Outcome {
             let (name, sets) = (arm.name.clone(), arm.describe());
             ArmOutcome { name, sets, is_reference: number == plan.reference, measures: measures.collect() }
         };
-        let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
         Outcome {
             schema: SCHEMA,
             race: plan.name.clone(),
-            kernel: kernel.trim().to_string(),
+            kernel: goodness_sys::kernel_release().unwrap_or_default(),
             cgroups: at.describe(),
             seed: plan.seed.0,
             blocks: all.iter().flat_map(|series| &series.values).map(Vec::len).max().unwrap_or(0),

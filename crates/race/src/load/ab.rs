@@ -110,14 +110,11 @@ fn percentile(percentages: &str, percent: usize) -> Result<f64, LoadError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::value;
 
     /// Apache 2.4.71 (prefork), one page of 4 KiB: `ab -q -d -s 60 -n 2000 -c 8 -e FILE URL`, 2.3, two CPUs.
     const PRINTED: &str = include_str!("../../tests/recorded/ab.txt");
     const PERCENTAGES: &str = include_str!("../../tests/recorded/ab-percentages.csv");
-
-    fn value(all: &[Measure], name: &str) -> f64 {
-        all.iter().find(|measure| measure.name == name).unwrap_or_else(|| panic!("no {name}")).value
-    }
 
     #[test]
     fn the_figures_of_a_run_are_read_in_nanoseconds() {

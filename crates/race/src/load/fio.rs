@@ -194,14 +194,11 @@ fn numbered(each: Vec<Measure>) -> Vec<Measure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::value;
 
     /// In the format of `fio --output-format=json`, 3.33: a job of random reads and two copies of one that writes, with
     /// the parsed keys and round figures, so that sums can be checked.
     const OUTPUT: &str = include_str!("../../tests/recorded/fio.json");
-
-    fn value(all: &[Measure], name: &str) -> f64 {
-        all.iter().find(|measure| measure.name == name).unwrap_or_else(|| panic!("no {name}")).value
-    }
 
     #[test]
     fn jobs_are_summed_and_copies_are_numbered() {

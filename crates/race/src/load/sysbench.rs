@@ -140,14 +140,11 @@ fn quantile(histogram: &[(f64, u64)], share: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::value;
 
     /// MariaDB 10.11, a table of 10 000 rows: `sysbench oltp_read_write --threads=8 --time=3 --events=0 --percentile=95
     /// --histogram=on run`, 1.0.20, two CPUs; the rows of the histogram are made up so that ranks can be counted.
     const PRINTED: &str = include_str!("../../tests/recorded/sysbench.txt");
-
-    fn value(all: &[Measure], name: &str) -> f64 {
-        all.iter().find(|measure| measure.name == name).unwrap_or_else(|| panic!("no {name}")).value
-    }
 
     #[test]
     fn the_figures_of_a_run_are_read_in_nanoseconds() {

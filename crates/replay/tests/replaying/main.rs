@@ -8,6 +8,8 @@ mod messages;
 mod pinned;
 mod pools;
 mod recorder;
+#[path = "../reported/mod.rs"]
+mod reported;
 mod requests;
 mod yields;
 

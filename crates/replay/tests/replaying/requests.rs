@@ -1,7 +1,8 @@
 //! Requests in written recordings, and in their replays.
 
 use super::recorder::{Recorder, Written, run, switch, wakeup, waking};
-use goodness_core::{CpuId, Event, Machine, Observer, Off, Span, TaskId, Time};
+use crate::reported::Reported;
+use goodness_core::{CpuId, Machine, Off, Span, TaskId, Time};
 use goodness_policies::{eevdf::Eevdf, fifo::Fifo};
 use goodness_replay::{Replay, ReplayOptions, Requests, Role, recover};
 use goodness_trace::Context;
@@ -49,18 +50,6 @@ impl Script {
 
     fn latencies_us(&self) -> Vec<u64> {
         self.requests().served(&self.written.records).iter().map(|it| it.latency.0 / 1000).collect()
-    }
-}
-
-/// Latencies that a run reports.
-#[derive(Default)]
-struct Reported(Vec<Span>);
-
-impl Observer for Reported {
-    fn observe(&mut self, _: Time, event: &Event) {
-        if let Event::Served { latency, .. } = event {
-            self.0.push(*latency);
-        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Conclusions of made-up reports.
 
 use super::*;
+use crate::every_run::{PolicyRuns, RunValues};
 use crate::model::{Details, Trust, TrustVerdict, Violation, VsReference};
 
 fn policy(name: &str, p99: f64, versus: Option<(f64, Verdict)>) -> PolicyReport {
@@ -218,4 +219,33 @@ fn a_change_from_0_has_no_ratio_and_leaves_no_gap_in_the_sentence() {
     let details = Details { ranked_by: Some("wakeup_latency_p99".into()), ..Details::default() };
     let said = Report { policies: vec![policy("eevdf", 0.0, None), cfs], details, ..Report::default() }.conclusion();
     assert_eq!(said, "Undecided: cfs may be better or worse than eevdf in p99 wake-up latency (0 ns).");
+}
+
+#[test]
+fn an_arm_that_changes_nothing_is_said_to_and_not_to_be_undecided() {
+    let runs = |policy: &str, value| PolicyRuns {
+        policy: policy.into(),
+        values: vec![RunValues { name: "wakeup_latency_p99".into(), values: vec![Some(value)] }],
+        ..PolicyRuns::default()
+    };
+    let arm = |label: &str, versus| PolicyReport { label: label.into(), ..policy("eevdf", 5.84e6, versus) };
+    let said = |others: &[(&str, f64)]| {
+        let versus = |value| Some((if value == 1.0 { 1.0 } else { 0.98 }, Verdict::Inconclusive));
+        let policies = others.iter().map(|(label, value)| arm(label, versus(*value)));
+        let all = [("base", 1.0)].iter().chain(others);
+        Report {
+            policies: std::iter::once(arm("base", None)).chain(policies).collect(),
+            runs: all.map(|(label, value)| runs(label, *value)).collect(),
+            sampling: Sampling::Replays,
+            details: Details { has_arms: true, ..Details::default() },
+            ..Report::default()
+        }
+        .conclusion()
+    };
+    let one = said(&[("db.nice=0", 1.0)]);
+    assert_eq!(one, "db.nice=0 changes nothing in these replays against base: every value is the same.");
+    let two = said(&[("db.nice=0", 1.0), ("cpus=2", 1.0)]);
+    assert!(two.starts_with("None of the 2 other arms changes anything in these replays against base: "), "{two}");
+    let mixed = said(&[("db.nice=0", 1.0), ("db.nice=1", 2.0)]);
+    assert!(mixed.starts_with("Undecided: none of the 2 other arms") && mixed.contains("them, db.nice=1, "), "{mixed}");
 }

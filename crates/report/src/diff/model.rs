@@ -1,6 +1,6 @@
 //! What `goodness diff` found, in the order of the schema `goodness.diff/1`.
 
-use crate::keyed::{self, Keyed};
+use crate::keyed::{self, keyed_by_name};
 use crate::model::{Better, Build, Trust};
 use crate::rule::Rule;
 use serde::{Deserialize, Serialize};
@@ -328,11 +328,4 @@ impl Diff {
     }
 }
 
-impl Keyed for Difference {
-    fn key(&self) -> &str {
-        &self.name
-    }
-    fn set_key(&mut self, key: String) {
-        self.name = key;
-    }
-}
+keyed_by_name!(Difference);

@@ -120,6 +120,7 @@ fn cells(diff: &Diff, it: &Difference) -> Vec<Cell> {
 mod tests {
     use super::*;
     use crate::diff::{Kind, Side, Slice, TaskName, text};
+    use crate::text::Extent;
 
     #[test]
     fn the_queue_of_a_disk_is_shown_with_the_requests_that_the_disk_has() {
@@ -129,7 +130,7 @@ mod tests {
         let mut diff = Diff::new(Kind::Arms, Side::default(), Side::default());
         diff.first_difference = Some(FirstDifference { disk: Some(3), a, b, ..FirstDifference::default() });
         diff.conclude();
-        let said = text::render(&diff, 80, false);
+        let said = text::render(&diff, 80, Extent::Answer);
         assert!(said.contains("1 request at the disk; read at 8 (waited 2 ms)"), "{said}");
         assert!(said.contains("0 requests at the disk; no request waiting"), "{said}");
         let page = render(&diff, "");

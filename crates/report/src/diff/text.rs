@@ -5,6 +5,7 @@ use super::{Choice, Diff, Difference, Finding, FirstDifference, Kind, Queued, Qu
 use crate::figure::{self, printable};
 use crate::model::Better;
 use crate::table::{self, trimmed, wrapped};
+use crate::text::Extent;
 
 /// Metrics that are shown without being asked for all.
 const METRICS_SHOWN: usize = 5;
@@ -13,11 +14,15 @@ const TASKS_SHOWN: usize = 2;
 /// Waiting tasks that are named, likewise.
 const QUEUE_SHOWN: usize = 3;
 
-/// The comparison as text with a final newline, for `width` columns; everything if `verbose`.
+/// The comparison as text with a final newline, for `width` columns; the least of it is the headline and the gates.
 #[must_use]
-pub fn render(diff: &Diff, width: u16, verbose: bool) -> String {
-    let page = Page { diff, width, verbose };
-    let parts = [page.headline(), page.gates(), page.first_difference(), page.metrics(), page.tasks(), page.notes()];
+pub fn render(diff: &Diff, width: u16, extent: Extent) -> String {
+    let page = Page { diff, width, verbose: extent == Extent::All };
+    let answer = vec![page.headline(), page.gates()];
+    let parts = match extent {
+        Extent::Ranking => answer,
+        _ => [answer, vec![page.first_difference(), page.metrics(), page.tasks(), page.notes()]].concat(),
+    };
     let mut text = parts.into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join("\n");
     text.push('\n');
     text
@@ -124,6 +129,7 @@ impl Page<'_> {
             table.add_row(std::iter::once(it.name.clone()).chain(cells(it, self.diff.kind)));
         });
         table::align_right(&mut table, [1, 2, 3]);
+        table::keep_words(&mut table, &[1, 2, 4], self.width / 2);
         format!("\n{}\n{}", trimmed(&table), self.wrap(&counts))
     }
 
@@ -146,6 +152,7 @@ impl Page<'_> {
             table.add_row([task(&of.task), it.name.clone()].into_iter().chain(cells(it, self.diff.kind)));
         }
         table::align_right(&mut table, [2, 3, 4]);
+        table::keep_words(&mut table, &[2, 3, 5], self.width / 3);
         let more = count - rows.len();
         let more = if more > 0 { format!("\n{more} more differences of tasks (-v)") } else { String::new() };
         format!("{}{more}", trimmed(&table))

@@ -8,6 +8,7 @@ mod rows;
 mod text;
 
 use crate::figure;
+use crate::json;
 use crate::model::{Better, PolicyReport, Report, Verdict};
 pub use rows::COSTS;
 use serde::Serialize;
@@ -102,12 +103,9 @@ impl Suite {
     }
 
     /// The JSON text with a final newline.
-    ///
-    /// # Panics
-    /// Never: it contains nothing JSON lacks; numbers that are not finite become `null`.
     #[must_use]
     pub fn json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("a suite has string keys only") + "\n"
+        json::text(self)
     }
 
     /// True if a verdict over all inputs is open.

@@ -1,13 +1,11 @@
 //! The answer on one screen.
 
-use super::Page;
+use super::{FIGURES, Page};
 use crate::figure::printable;
 use comfy_table::Color;
 
 /// Lines of a terminal, without the one for the next command and two for files.
 const LINES: usize = 21;
-/// Most figures of a single run.
-const FIGURES: usize = 10;
 /// Most caveats.
 const CAVEATS: usize = 3;
 /// Most lines of a caveat; the detailed form has all of it.

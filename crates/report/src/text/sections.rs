@@ -6,7 +6,7 @@ use crate::figure::printable;
 use crate::limits;
 use crate::model::{Better, MetricSummary, PolicyReport, Verdict};
 use crate::ranking::SHOWN_FIRST;
-use crate::table::{keep_whole, trimmed};
+use crate::table::{folded, keep_whole, trimmed};
 use comfy_table::{Cell, Color};
 use goodness_observe::title;
 
@@ -58,7 +58,7 @@ impl Page<'_> {
         for index in order {
             let policy = &self.report.policies[index];
             let cells = shown.iter().map(|name| metric_cell(policy.metric(name)));
-            table.add_row(std::iter::once(Cell::new(&self.labels[index])).chain(cells));
+            table.add_row(std::iter::once(self.label_cell(index)).chain(cells));
         }
         right_align(&mut table, &(1..=shown.len()).collect::<Vec<_>>());
         keep_whole(&mut table, &(0..=shown.len()).collect::<Vec<_>>(), self.longest_cell());
@@ -69,6 +69,11 @@ impl Page<'_> {
             n => format!("; {n} more metrics in the reports"),
         };
         format!("{}\n{}\n{}", self.strong("Other metrics"), trimmed(&table), self.wrap(&format!("{legend}{more}"), ""))
+    }
+
+    /// The label of a policy, broken where the table would break it inside a word.
+    fn label_cell(&self, index: usize) -> Cell {
+        Cell::new(folded(&self.labels[index], self.longest_cell()))
     }
 
     /// Effects of policies and elevators by themselves and on each other.
@@ -95,12 +100,13 @@ impl Page<'_> {
         }
         let heads: Vec<&str> = parts.iter().map(|name| name.trim_start_matches(PARTS)).collect();
         let mut table = self.table(&[&[self.report.row(), "all"], heads.as_slice()].concat());
-        for (policy, label) in self.report.policies.iter().zip(&self.labels) {
+        for (index, policy) in self.report.policies.iter().enumerate() {
             let shares = std::iter::once("scheduler_share").chain(parts.iter().copied());
             let cells = shares.map(|name| Cell::new(figure::percent(value(policy, name))));
-            table.add_row(std::iter::once(Cell::new(label)).chain(cells));
+            table.add_row(std::iter::once(self.label_cell(index)).chain(cells));
         }
         right_align(&mut table, &(1..=parts.len() + 1).collect::<Vec<_>>());
+        keep_whole(&mut table, &[0], self.longest_cell());
         format!("{}\n{}", self.strong("CPU time spent scheduling"), trimmed(&table))
     }
 
@@ -168,9 +174,10 @@ impl Page<'_> {
             return String::new();
         }
         let mut table = self.table(&[&[self.report.row()], limits::HEAD.as_slice()].concat());
-        for (policy, label) in self.report.policies.iter().zip(&self.labels) {
+        for (index, policy) in self.report.policies.iter().enumerate() {
             for group in &policy.groups {
-                table.add_row(std::iter::once(label.clone()).chain(limits::cells(group)));
+                let cells = limits::cells(group).into_iter().map(Cell::new);
+                table.add_row(std::iter::once(self.label_cell(index)).chain(cells));
             }
         }
         right_align(&mut table, &[2, 3, 4, 5, 6]);

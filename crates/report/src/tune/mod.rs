@@ -6,6 +6,7 @@ mod page;
 mod rows;
 mod text;
 
+use crate::json;
 use crate::model::{Application, Better, Build, MachineSummary, Trust, TrustVerdict};
 pub use knob::{Knob, Level, Told};
 pub use page::render as page;
@@ -286,12 +287,9 @@ impl Tuning {
     }
 
     /// The JSON text with a final newline.
-    ///
-    /// # Panics
-    /// Never: it contains nothing JSON lacks; numbers that are not finite become `null`.
     #[must_use]
     pub fn json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("a tuning has string keys only") + "\n"
+        json::text(self)
     }
 }
 

@@ -69,7 +69,7 @@ fn with(check: &Check) -> String {
     let who = check.culprit.as_deref().map(figure::name).unwrap_or_default();
     match check.cause.as_str() {
         "behind" => format!("{who} on CPUs of its own"),
-        "behind_own" => "twice as many CPUs".into(),
+        "behind_own" => format!("{who} on any of twice as many CPUs"),
         "idle_cpu_forbidden" => "all CPUs allowed".into(),
         "throttled" => format!("no CPU limit on {who}"),
         "io_limit" => format!("no I/O limit on {who}"),

@@ -56,7 +56,7 @@ pub(super) fn chain(latency: &Latency, name: &str) -> String {
     let bottom = ROW * rows.len() as f64 + 4.0;
     let mut svg = axis.grid(bottom);
     for (row, who) in rows.iter().enumerate() {
-        let label = who.as_ref().map_or("other tasks".into(), |it| cut(&words::who(it), 21));
+        let label = who.as_ref().map_or("other tasks".into(), |it| figure::cut(&words::who(it), 21));
         let y = ROW * row as f64 + 17.0;
         let _ = writeln!(svg, "<text x=\"{}\" y=\"{y}\" class=\"end\">{}</text>", MARGIN - 8.0, escape(&label));
     }
@@ -171,13 +171,6 @@ fn short(cause: &str, culprit: Option<&str>) -> String {
         "dirty_memory" => "dirty memory".into(),
         "disk_queue" => format!("disk: {who}"),
         _ => "not told".into(),
-    }
-}
-
-fn cut(text: &str, most: usize) -> String {
-    match text.chars().count() > most {
-        true => text.chars().take(most - 1).chain(['…']).collect(),
-        false => text.into(),
     }
 }
 

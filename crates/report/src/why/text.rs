@@ -117,7 +117,7 @@ fn worst(why: &Why, width: u16, is_long: bool, out: &mut String) {
         let links = joined(&latency.chain);
         if rank > 0 && !is_long {
             let first = links.first().map_or_else(String::new, |first| brief(first, latency.length_ns));
-            let _ = writeln!(out, "{}", cut(&format!("{head}{}{first}", who(&latency.task)), width));
+            let _ = writeln!(out, "{}", figure::cut(&format!("{head}{}{first}", who(&latency.task)), width.into()));
             continue;
         }
         let _ = writeln!(out, "{}", table::wrapped(&head, &began(latency), width, "      "));
@@ -145,13 +145,5 @@ fn brief(first: &Joined, length: u64) -> String {
         ("scheduler", Some(kind)) => format!(": {share} scheduler, {}", kind.name),
         (_, Some(who)) => format!(": {share} behind {}", figure::name(&who.name)),
         (cause, None) => format!(": {share} {}", cause.replace('_', " ")),
-    }
-}
-
-/// `line` in `width` columns.
-fn cut(line: &str, width: u16) -> String {
-    match line.chars().count() > usize::from(width) {
-        false => line.into(),
-        true => line.chars().take(usize::from(width) - 1).chain(['…']).collect(),
     }
 }

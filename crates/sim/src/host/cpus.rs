@@ -348,8 +348,8 @@ impl Host<'_> {
         let now = self.now();
         let (run, work) = (&mut self.cpus[cpu.index()], &mut self.runs[task.index()]);
         run.settle(now, work);
-        let is_submitting = self.charging.io && run.working > now;
-        if !work.is_done() || is_submitting || run.parks && !self.locks.keep_in_kernel(task, work, &self.deferred) {
+        let is_working = run.working > now;
+        if !work.is_done() || is_working || run.parks && !self.locks.keep_in_kernel(task, work, &self.deferred) {
             self.stop_runnable(cpu, task, Stop::SliceEnd, Enqueue::SliceEnd, Off::Preempted);
         } else if work.is_deferred || self.storage.is_some() {
             self.step(cpu, task);

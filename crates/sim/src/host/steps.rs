@@ -178,7 +178,10 @@ impl Host<'_> {
             }
             Step::Fork(child) => self.fork(task, TaskId(child.0)),
             Step::Exec => self.exec(cpu, task),
-            Step::SetNice(nice) => self.change(cpu, task, |it| it.nice = nice),
+            Step::SetNice(nice) => {
+                self.outbox.reclass(self.referee.now(), task, self.referee.tasks().class(task), nice);
+                self.change(cpu, task, |it| it.nice = nice)
+            }
             Step::SetClass(class, priority) => self.set_class(cpu, task, class, priority),
             Step::SetGroup(group) => self.set_group(cpu, task, group),
             Step::SetAffinity(cpus) => self.set_affinity(cpu, task, cpus),

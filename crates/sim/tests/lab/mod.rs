@@ -21,13 +21,28 @@ pub fn task(steps: &[Step]) -> TaskSpec {
     }
 }
 
+/// A task that computes for `ms`, then exits.
+pub fn computing(ms: u64) -> TaskSpec {
+    task(&[Step::Compute(MS(ms))])
+}
+
 /// Work without a horizon; its locks are passed on first come, first served.
 pub fn workload(tasks: Vec<TaskSpec>, channels: &[ChannelKind], locks: u32) -> Workload {
     Workload { tasks, channels: channels.to_vec(), locks: vec![LockKind::Fifo; locks as usize], ..Workload::default() }
 }
 
+/// Work without a horizon, channels and locks, on a machine with these faults.
+pub fn faulty(faults: Vec<MachineFault>, tasks: Vec<TaskSpec>) -> Workload {
+    Workload { faults, ..workload(tasks, &[], 0) }
+}
+
+/// Events of a run under the policy's default settings, and its end.
+pub fn run_by_default<P: Registered>(machine: &Machine, work: Workload) -> (Events, Outcome) {
+    run::<P>(machine, P::Settings::default(), work)
+}
+
 /// Events of a run, and its end.
-pub fn run<P: Registered>(machine: &Machine, settings: P::Settings, work: Workload) -> (Vec<(Time, Event)>, Outcome) {
+pub fn run<P: Registered>(machine: &Machine, settings: P::Settings, work: Workload) -> (Events, Outcome) {
     let mut events = Vec::new();
     let outcome = simulate::<P>(machine, settings, work, &mut events, Options::default()).expect("the run is sound");
     (events, outcome)

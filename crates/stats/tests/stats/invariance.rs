@@ -1,17 +1,11 @@
 //! Invariants: results do not change with units, order or sides.
 
 use goodness_stats::Confidence;
-use goodness_stats::bootstrap::{Bootstrap, BootstrapMethod, Resampling};
 use goodness_stats::compare::{Direction, Settings, Verdict, compare};
-use goodness_stats::distance::distance;
-use goodness_stats::fairness::jain_index;
 use goodness_stats::holm::holm;
-use goodness_stats::outliers::outliers;
-use goodness_stats::quantile::Sorted;
-use goodness_stats::rank::{cliffs_delta, mann_whitney, wilcoxon};
+use goodness_stats::rank::cliffs_delta;
 use goodness_stats::ratio::{Pairing, Ratio};
 use goodness_stats::summary::summarise;
-use goodness_stats::warmup::warmup;
 use proptest::prelude::*;
 
 /// Factor of the change of unit. Scaling by a power of two is exact, so results must agree to the bit.
@@ -32,10 +26,6 @@ fn times(values: &[f64], factor: f64) -> Vec<f64> {
 
 fn reversed(values: &[f64]) -> Vec<f64> {
     values.iter().rev().copied().collect()
-}
-
-fn near(a: f64, b: f64) -> bool {
-    a == b || (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
 }
 
 fn judged(reference: &[f64], candidate: &[f64], settings: &Settings) -> Verdict {
@@ -62,56 +52,22 @@ proptest! {
     #[test]
     fn more_confidence_never_narrows_an_interval((reference, candidate) in pairs()) {
         let [low, high] = [0.9, 0.99].map(|level| Confidence::new(level).unwrap());
-        let sorted = Sorted::new(&reference);
-        if let Some(wide) = sorted.quantile_interval(0.5, high) {
-            prop_assert!(sorted.quantile_interval(0.5, low).unwrap().interval.lies_within(&wide.interval));
-        }
         let ratio = Ratio::of_samples(&reference, &candidate, Pairing::Paired).unwrap();
         if let Some(wide) = ratio.interval(high) {
-            prop_assert!(ratio.interval(low).unwrap().lies_within(&wide));
+            let narrow = ratio.interval(low).unwrap();
+            prop_assert!(wide.low <= narrow.low && narrow.high <= wide.high);
         }
     }
 
     #[test]
-    fn a_quantile_is_observed_and_splits_the_values(values in values(1..60), q in 0.0..=1.0_f64) {
-        let found = Sorted::new(&values).quantile(q).unwrap();
-        prop_assert!(values.contains(&found));
-        let kept = |keep: &dyn Fn(f64) -> bool| values.iter().filter(|&&value| keep(value)).count();
-        let share = |keep: &dyn Fn(f64) -> bool| kept(keep) as f64 / values.len() as f64;
-        prop_assert!(share(&|value| value <= found) >= q);
-        prop_assert!(share(&|value| value < found) <= q);
-    }
-
-    #[test]
-    fn a_bootstrap_follows_its_unit_and_is_never_nan(values in values(2..12)) {
-        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-        let resampling = Resampling { resamples: 200, seed: 7 };
-        for method in [BootstrapMethod::Percentile, BootstrapMethod::Bca] {
-            let bootstrap = |values: &[f64]| Bootstrap::of(values, mean, &resampling).unwrap();
-            let of = |values: &[f64]| bootstrap(values).interval(Confidence::P95, method).interval;
-            let (small, large) = (of(&values), of(&times(&values, UNIT)));
-            prop_assert!(near(large.low, small.low * UNIT) && near(large.high, small.high * UNIT));
-        }
-    }
-
-    #[test]
-    fn swapping_the_sides_swaps_the_rank_tests((a, b) in pairs()) {
-        let (there, back) = (mann_whitney(&a, &b).unwrap(), mann_whitney(&b, &a).unwrap());
-        prop_assert!(near(there.p_value, back.p_value));
-        prop_assert_eq!(there.statistic + back.statistic, (a.len() * b.len()) as f64);
+    fn swapping_the_sides_reverses_cliffs_delta((a, b) in pairs()) {
         prop_assert_eq!(cliffs_delta(&a, &b).unwrap(), -cliffs_delta(&b, &a).unwrap());
-        let differences: Vec<f64> = a.iter().zip(&b).map(|(a, b)| a - b).collect();
-        let (there, back) = (wilcoxon(&differences), wilcoxon(&times(&differences, -1.0)));
-        prop_assert_eq!(there.is_some(), back.is_some());
-        prop_assert!(there.zip(back).is_none_or(|(there, back)| near(there.p_value, back.p_value)));
     }
 
     #[test]
-    fn order_changes_no_verdict_and_no_distance((a, b) in pairs()) {
+    fn order_changes_no_verdict((a, b) in pairs()) {
         let settings = Settings::new(Direction::LowerIsBetter);
         prop_assert_eq!(judged(&a, &b, &settings), judged(&reversed(&a), &reversed(&b), &settings));
-        let (there, back) = (distance(&a, &b).unwrap(), distance(&reversed(&a), &reversed(&b)).unwrap());
-        prop_assert_eq!(there.demerit, back.demerit);
     }
 
     #[test]
@@ -140,25 +96,6 @@ proptest! {
     }
 
     #[test]
-    fn jains_index_knows_neither_unit_nor_order(shares in values(1..30)) {
-        let index = jain_index(&shares);
-        prop_assert_eq!(index, jain_index(&times(&shares, UNIT)));
-        if let Some(index) = index {
-            prop_assert!(near(index, jain_index(&reversed(&shares)).unwrap()));
-            prop_assert!(index <= 1.0 && index * shares.len() as f64 >= 1.0 - 1e-12);
-        }
-    }
-
-    #[test]
-    fn distance_is_symmetric_and_zero_from_itself((a, b) in pairs()) {
-        let (there, back, none) = (distance(&a, &b).unwrap(), distance(&b, &a).unwrap(), distance(&a, &a).unwrap());
-        prop_assert!(near(there.wasserstein, back.wasserstein) && near(there.demerit, back.demerit));
-        prop_assert!(near(there.kolmogorov_smirnov, back.kolmogorov_smirnov));
-        prop_assert!(there.wasserstein <= there.demerit * (1.0 + 1e-9));
-        prop_assert_eq!((none.wasserstein, none.demerit, none.kolmogorov_smirnov), (0.0, 0.0, 0.0));
-    }
-
-    #[test]
     fn holm_is_strict_but_never_stricter_than_dividing_by_the_number(p in prop::collection::vec(0.0..=1.0_f64, 1..20)) {
         let some: Vec<Option<f64>> = p.iter().copied().map(Some).collect();
         for (corrected, p_value) in holm(&some, Confidence::P95).iter().zip(&p) {
@@ -168,12 +105,5 @@ proptest! {
             let rejected = *p_value <= corrected.confidence.alpha() * (1.0 + 1e-12);
             prop_assert_eq!(rejected, corrected.p_value <= 0.05 * (1.0 + 1e-12));
         }
-    }
-
-    #[test]
-    fn outliers_and_warm_up_do_not_depend_on_the_unit(values in values(1..120)) {
-        let at = |values: &[f64]| outliers(values).iter().map(|outlier| outlier.index).collect::<Vec<_>>();
-        prop_assert_eq!(at(&values), at(&times(&values, UNIT)));
-        prop_assert_eq!(warmup(&values), warmup(&times(&values, UNIT)));
     }
 }

@@ -2,16 +2,11 @@
 
 use std::sync::LazyLock;
 
-use goodness_stats::bootstrap::{Bootstrap, BootstrapMethod, Resampling};
-use goodness_stats::distance::distance;
-use goodness_stats::distribution::{binomial_cdf, normal_cdf, normal_quantile, student_critical, student_two_sided};
+use goodness_stats::distribution::{normal_cdf, student_critical, student_two_sided};
 use goodness_stats::holm::holm;
-use goodness_stats::outliers::outliers;
-use goodness_stats::quantile::Sorted;
-use goodness_stats::rank::{cliffs_delta, mann_whitney, wilcoxon};
+use goodness_stats::rank::cliffs_delta;
 use goodness_stats::ratio::{Pairing, Ratio, RatioMethod};
 use goodness_stats::summary::summarise;
-use goodness_stats::warmup::warmup;
 use goodness_stats::{Confidence, Interval};
 use serde_json::Value;
 
@@ -61,15 +56,9 @@ fn students_t_agrees() {
 }
 
 #[test]
-fn the_normal_and_the_binomial_agree() {
+fn the_normal_distribution_agrees() {
     for case in cases("/distributions/normal") {
-        let (z, p) = (number(case, "z"), number(case, "p"));
-        near(normal_cdf(z), p, 1e-10);
-        assert!(z > 4.0 || (normal_quantile(p) - z).abs() < 1e-9, "quantile of {p}");
-    }
-    for case in cases("/distributions/binomial") {
-        let ours = binomial_cdf(number(case, "k") as u64, number(case, "n") as u64, number(case, "p"));
-        near(ours, number(case, "cdf"), 1e-8);
+        near(normal_cdf(number(case, "z")), number(case, "p"), 1e-10);
     }
 }
 
@@ -80,61 +69,6 @@ fn means_and_their_intervals_agree() {
         near(ours.mean, number(case, "mean"), 1e-13);
         near(ours.sd.unwrap(), number(case, "sd"), 1e-12);
         near_ends(ours.interval.unwrap(), case, 1e-10);
-    }
-}
-
-#[test]
-fn quantiles_and_their_intervals_agree() {
-    for set in cases("/quantile") {
-        let sorted = Sorted::new(&numbers(set, "values"));
-        for row in set["rows"].as_array().unwrap() {
-            let q = number(row, "q");
-            assert_eq!(sorted.quantile(q), Some(number(row, "value")), "{row}");
-            let ends = sorted.quantile_interval(q, level(row)).map(|found| [found.interval.low, found.interval.high]);
-            let theirs = (!row["ends"].is_null()).then(|| numbers(row, "ends"));
-            assert_eq!(ends.as_ref().map(|ends| ends.as_slice()), theirs.as_deref(), "{row}");
-        }
-    }
-}
-
-/// Both sides resample with their own generator. An end from B resamples has an error of about `√(α(1-α)/B) / density`:
-/// at a 2.5 % tail of 100 000, under 1 % of the standard error; BCa's bias adds as much again. Five percent is far
-/// above chance and far below the difference of methods.
-fn assert_bootstrap(boot: &Bootstrap, case: &Value) {
-    let method = if case["method"] == "bca" { BootstrapMethod::Bca } else { BootstrapMethod::Percentile };
-    let ours = boot.interval(level(case), method);
-    assert_eq!(ours.method, method);
-    let tolerance = 0.05 * number(case, "standard_error");
-    for (end, theirs) in [(ours.interval.low, "low"), (ours.interval.high, "high")] {
-        assert!((end - number(case, theirs)).abs() < tolerance, "{end} for {theirs} of {case}");
-    }
-}
-
-#[test]
-fn bootstrap_intervals_agree_within_the_wobble_of_resampling() {
-    let resampling = Resampling { resamples: 100_000, seed: 42 };
-    for case in cases("/bootstrap") {
-        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-        assert_bootstrap(&Bootstrap::of(&numbers(case, "values"), mean, &resampling).unwrap(), case);
-    }
-    for case in cases("/bootstrap_pairs") {
-        let ratio = |a: &[f64], b: &[f64]| b.iter().sum::<f64>() / a.iter().sum::<f64>();
-        let boot = Bootstrap::of_pairs(&numbers(case, "a"), &numbers(case, "b"), ratio, &resampling);
-        assert_bootstrap(&boot.unwrap(), case);
-    }
-}
-
-#[test]
-fn rank_tests_agree_exact_tied_and_approximate() {
-    for case in cases("/wilcoxon") {
-        let ours = wilcoxon(&numbers(case, "differences")).unwrap();
-        near(ours.statistic, number(case, "positive_ranks"), 0.0);
-        near(ours.p_value, number(case, "p"), 1e-9);
-    }
-    for case in cases("/mann_whitney") {
-        let ours = mann_whitney(&numbers(case, "a"), &numbers(case, "b")).unwrap();
-        near(ours.statistic, number(case, "u"), 0.0);
-        near(ours.p_value, number(case, "p"), 1e-9);
     }
 }
 
@@ -171,16 +105,6 @@ fn fiellers_interval_is_where_scipys_t_test_stops_objecting() {
 }
 
 #[test]
-fn distances_between_distributions_agree() {
-    for case in cases("/distance") {
-        let ours = distance(&numbers(case, "a"), &numbers(case, "b")).unwrap();
-        near(ours.kolmogorov_smirnov, number(case, "ks"), 1e-12);
-        near(ours.wasserstein, number(case, "wasserstein"), 1e-12);
-        near(ours.demerit, number(case, "demerit"), 1e-12);
-    }
-}
-
-#[test]
 fn holms_p_values_agree_with_the_definition() {
     for case in cases("/holm") {
         let p: Vec<Option<f64>> = numbers(case, "p").into_iter().map(Some).collect();
@@ -188,27 +112,4 @@ fn holms_p_values_agree_with_the_definition() {
             near(ours.unwrap().p_value, theirs, 1e-12);
         }
     }
-}
-
-#[test]
-fn the_warm_up_is_the_brute_force_one() {
-    for case in cases("/warmup") {
-        assert_eq!(warmup(&numbers(case, "series")).unwrap().observations as f64, number(case, "cut"));
-    }
-}
-
-#[test]
-fn outliers_agree_with_scipys_median_absolute_deviation() {
-    let mut seen = 0;
-    for case in cases("/outliers") {
-        let ours = outliers(&numbers(case, "values"));
-        let theirs = case["found"].as_array().unwrap();
-        assert_eq!(ours.len(), theirs.len(), "{case}");
-        for (ours, theirs) in ours.iter().zip(theirs) {
-            assert_eq!(ours.index as u64, theirs[0].as_u64().unwrap());
-            near(ours.score, theirs[1].as_f64().unwrap(), 1e-12);
-            seen += 1;
-        }
-    }
-    assert!(seen > 0, "no case held an outlier");
 }

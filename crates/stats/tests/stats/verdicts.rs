@@ -1,9 +1,6 @@
 //! Verdicts for typical sets of runs, including inconclusive ones.
 
-use goodness_stats::bootstrap::Resampling;
-use goodness_stats::compare::{
-    Because, Comparison, Decide, Direction, Runs, Settings, Verdict, compare, compare_family,
-};
+use goodness_stats::compare::{Because, Comparison, Direction, Runs, Settings, Verdict, compare, compare_family};
 use goodness_stats::ratio::{Pairing, RatioMethod};
 use goodness_stats::{Interval, measured};
 
@@ -173,15 +170,6 @@ fn independent_runs_are_not_paired_by_their_position() {
     assert_eq!(verdict(&candidate, &independent).0, Verdict::Inconclusive);
     assert_eq!(verdict(&REFERENCE, &independent), (Verdict::Inconclusive, Because::IntervalTooWide));
     assert_eq!(judge(&REFERENCE[..4], &scaled(0.3, 1.0), &independent).verdict, Verdict::Better);
-}
-
-#[test]
-fn the_bootstrap_decides_when_it_is_asked_to() {
-    let bca = Settings { decide: Decide::Bca(Resampling::default()), ..latency() };
-    let found = judge(&REFERENCE, &scaled(0.8, 1.0), &bca);
-    assert_eq!((found.verdict, found.method), (Verdict::Better, Some(RatioMethod::LogBca)));
-    assert_eq!(found, judge(&REFERENCE, &scaled(0.8, 1.0), &bca));
-    assert_eq!(judge(&[4.0; 5], &[3.0; 5], &bca).method, Some(RatioMethod::Exact));
 }
 
 #[test]

@@ -5,12 +5,9 @@ use super::pairs::Pairs;
 use super::record::{BlockRecord, BlockStage};
 use super::source::{About, Numbered, Source};
 use crate::error::TraceError;
-use crate::reorder::{Reorder, WINDOW};
+use crate::reorder::{Reorder, check_order};
 use crate::repairs::Repair;
 use goodness_core::Time;
-
-/// Most records, in percent, that may be too far out of order to be sorted; as for scheduling traces.
-const BACKWARDS_PERCENT_MAX: u64 = 10;
 
 /// Reads the records of a trace one by one.
 pub trait BlockReader {
@@ -81,17 +78,7 @@ impl<'a> BlockTrace<'a> {
             let place = self.source.reached();
             return Err(TraceError::NoBlockIo { path, place, how: self.format.how_to_record });
         }
-        let (backwards, events) = (self.about.repairs.of(Repair::ClockBackwards), self.about.records);
-        if backwards.count.saturating_mul(100) > events.saturating_mul(BACKWARDS_PERCENT_MAX) {
-            return Err(TraceError::OutOfOrder {
-                path,
-                line: backwards.first_line,
-                count: backwards.count,
-                events,
-                window: WINDOW,
-                most: BACKWARDS_PERCENT_MAX,
-            });
-        }
+        check_order(&path, self.about.records, &self.about.repairs)?;
         let lost = self.about.repairs.of(Repair::LostEvents).count;
         if lost > 0 {
             self.about.warnings.push(format!("{lost} events were lost while recording; record with larger buffers"));

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use goodness_core::{CpuId, Event, Observer, TaskId, Time};
-use goodness_trace::{Input, Recording, SchedEvent, TraceError, load_input};
+use goodness_trace::{Input, PrevState, Record, Recording, SchedEvent, TraceError, load_input};
 use std::collections::BTreeMap;
 
 /// Reads a text.
@@ -53,6 +53,17 @@ pub fn fork(us: u64, cpu: u32, parent: u32, child: u32) -> String {
         "{}sched_process_fork: comm={by} pid={parent} child_comm={of} child_pid={child}",
         front(us, cpu, parent, ".....")
     )
+}
+
+/// True if both are the same event; a piece `here` may end long before it is known why a task left its CPU.
+pub fn is_same(here: &Record, there: &Record) -> bool {
+    let mut there = *there;
+    if let (SchedEvent::Switch { prev_state: PrevState::UNKNOWN, .. }, SchedEvent::Switch { prev_state, .. }) =
+        (here.event, &mut there.event)
+    {
+        *prev_state = PrevState::UNKNOWN;
+    }
+    *here == there
 }
 
 /// All events of the recording, as passed to an observer.

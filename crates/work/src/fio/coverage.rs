@@ -129,7 +129,11 @@ pub const KEYS: &[Key] = &[
     key("rw_sequencer", Honoured, "where a random job goes on between new places: sequential or identical"),
     key("percentage_random", Honoured, "share of new places of a random job, in hundredths; 100; else it goes on"),
     key("unified_rw_reporting", NoEffect, "reports have both"),
-    key("io_submit_mode", Honoured, "inline, offload: submitting does not wait here, so they are the same"),
+    key(
+        "io_submit_mode",
+        Honoured,
+        "inline, offload: with a rate, an inline job has its I/Os before it sleeps; else they are the same",
+    ),
     key("io_limit", NotHonoured, "older name; write `io_size`"),
     alias(
         &["ratemin"],

@@ -229,6 +229,8 @@ pub struct FioJob {
     pub strides: Option<(u64, u64)>,
     /// Written data are read again.
     pub verify: Option<Verify>,
+    /// I/Os are submitted by other threads (`io_submit_mode=offload`).
+    pub is_offloaded: bool,
     /// The log whose I/O it does in place of its own.
     pub replay: Option<Arc<Replay>>,
     /// Share of the I/Os of its flow.
@@ -315,6 +317,7 @@ impl FioJob {
             align: 0,
             strides: None,
             verify: None,
+            is_offloaded: false,
             replay: None,
             flow: None,
             ends: Ends::Itself,

@@ -155,7 +155,7 @@ impl Draft {
                 only(value, &["sequential", "identical"]).map(|()| job.onward.repeats = value == "identical")
             }
             "file_service_type" => only(value, &["roundrobin"]),
-            "io_submit_mode" => only(value, &["inline", "offload"]),
+            "io_submit_mode" => only(value, &["inline", "offload"]).map(|()| job.is_offloaded = value == "offload"),
             "randseed" => number(value).map(|n| job.chance.seed = Some(n)),
             _ => return None,
         })

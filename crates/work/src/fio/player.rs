@@ -112,6 +112,10 @@ impl Player {
         let due = io.due.map_or(now, |due| self.began + due);
         if due > now {
             self.held = Some(io);
+            // A job that waits for its rate has all of its I/Os before; one that replays a log takes them as they come.
+            if self.job.replay.is_none() && !self.job.is_offloaded {
+                self.drain(0);
+            }
             let until = ends.map_or(due, |end| end.min(due));
             self.steps.push_back(Step::SleepUntil(until));
             return Some(());

@@ -1,8 +1,8 @@
 //! Apache with a process for each connection.
 
 use super::parts::*;
-use goodness_core::BehaviourId;
 use super::web::{Client, Load, clients};
+use goodness_core::BehaviourId;
 
 pub const ABOUT: About = About {
     name: "apache-prefork",

@@ -96,6 +96,12 @@ const LAZY: &str = "a task woken on a busy CPU waited longer than an eighth of a
 /// Number of calls [`measure`] makes to `progress`.
 pub const STEPS: u64 = 10;
 
+/// Context switches of the calling thread so far, of both kinds.
+fn switches() -> u64 {
+    let (voluntary, involuntary) = sys::switches();
+    voluntary + involuntary
+}
+
 /// Confines the thread while it lives, and restores the CPUs it had.
 struct Pinned {
     before: Vec<u32>,

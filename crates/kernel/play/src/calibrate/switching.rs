@@ -47,9 +47,9 @@ pub fn yields() -> Vec<u64> {
 fn yields_of_one() -> Vec<(u64, u64)> {
     let mut times = Vec::with_capacity(REPETITIONS);
     for _ in 0..REPETITIONS {
-        let (begun, switches) = (sys::monotonic_ns(), sys::switches());
+        let (begun, switches) = (sys::monotonic_ns(), super::switches());
         (0..ROUNDS).for_each(|_| std::thread::yield_now());
-        times.push(((sys::monotonic_ns() - begun) / ROUNDS, sys::switches() - switches));
+        times.push(((sys::monotonic_ns() - begun) / ROUNDS, super::switches() - switches));
     }
     times
 }

@@ -39,7 +39,7 @@ impl Clock for Kernel {
     }
 
     fn switches(&mut self) -> u64 {
-        sys::switches()
+        super::switches()
     }
 }
 

@@ -12,8 +12,8 @@ const LEAST: f64 = 0.1;
 
 /// The numbers of `place` from a TOML text.
 pub fn published(place: &str, about: &str, seen: &[Seen; 4], rounds: u64, seconds: u64) -> String {
-    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let kernel = kernel.trim().split(['-', '+']).next().unwrap_or_default();
+    let kernel = goodness_sys::kernel_release().unwrap_or_default();
+    let kernel = kernel.split(['-', '+']).next().unwrap_or_default();
     let mut text = format!(
         "# Measured by scripts/measure-fio-mixed: Linux {kernel}, 2 CPUs, {about}.\n\
          # Four jobs at random places: reads of 4 KiB at depth 1 and at depth 16, writes of 64 KiB at depth 8, writes \

@@ -5,8 +5,9 @@
 //! Departures: throttled queues of other CPUs are released at the refill, without the time of an interrupt. A period
 //! never doubles.
 
-use super::order::QueueId;
-use goodness_core::{CpuStat, GroupId, Quota, Rng, Span, Time};
+use super::order::{Arrival, Order, QueueId};
+use super::{Running, Stack};
+use goodness_core::{Context, CpuId, CpuStat, Enqueue, GroupId, Quota, Rng, Span, Time};
 
 /// CPU time that a queue takes at once.
 const SLICE: i64 = 5_000_000;
@@ -236,6 +237,33 @@ impl Bandwidth {
         let queue = self.released.remove(0);
         self.locals[queue.index()].is_throttled = false;
         Some(queue)
+    }
+}
+
+impl<O: Order> Stack<O> {
+    /// Lets groups run whose limits were refilled. Returns the first CPU that idles and has work now.
+    pub(super) fn release(&mut self, cx: &Context) -> Option<CpuId> {
+        if self.order.has_limbo() && self.order.next_refill() <= cx.now {
+            // What runs on in the kernel adds to the debt.
+            cx.machine.cpu_ids().for_each(|cpu| self.catch_up(cx, cpu));
+        }
+        while let Some((cpu, queue)) = self.order.next_released(cx.now) {
+            self.catch_up(cx, cpu);
+            self.order.release(cx, &mut self.loads, queue);
+            while let Some(task) = self.order.next_unparked(queue) {
+                self.order.enqueue(cx, &mut self.loads, cpu, task, Arrival::Wake);
+                self.time_arrival(cpu);
+                self.arrives(cx, cpu, task, Enqueue::Preempted);
+            }
+            self.watch_server(cx, cpu);
+            self.note_tasks(cx, cpu);
+            let it = &mut self.cpus[cpu.index()];
+            if it.running == Running::Nothing && self.order.queued(cpu) > 0 {
+                it.resched = true;
+                return Some(cpu);
+            }
+        }
+        None
     }
 }
 

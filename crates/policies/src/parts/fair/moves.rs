@@ -33,19 +33,18 @@ pub(super) struct Moving {
 
 impl Moving {
     pub fn new(domain: Domain, from: CpuId, to: CpuId, to_idle: bool, amount: Imbalance, looks: u32) -> Moving {
-        let [is_newly, is_misfit, is_any_pinned, are_all_pinned] = [false, false, false, true];
         Moving {
             domain,
             from,
             to,
             to_idle,
-            is_newly,
-            is_misfit,
+            is_newly: false,
+            is_misfit: false,
             amount,
             looks,
             moved: 0,
-            is_any_pinned,
-            are_all_pinned,
+            is_any_pinned: false,
+            are_all_pinned: true,
         }
     }
 

@@ -50,6 +50,7 @@ impl Host<'_> {
     /// Changes the class of the task running on `cpu`; what it inherits still counts.
     pub fn set_class(&mut self, cpu: CpuId, task: TaskId, class: Class, priority: u8) -> Then {
         let priority = if class.is_realtime() { priority.clamp(1, 99) } else { 0 };
+        self.outbox.reclass(self.referee.now(), task, class, self.referee.tasks().nice(task));
         if let Some(waiter) = self.locks.waiters.get_mut(task.index())
             && waiter.own.is_some()
         {

@@ -88,6 +88,26 @@ fn think_time_comes_behind_what_is_under_way() {
     assert_eq!(found[..3], ["write 2048+64", "await 0", "sleep 500"]);
 }
 
+/// fio, src/io_u.c at 3.33: `rate_ddir` waits for what is under way before it sleeps, unless threads submit.
+#[test]
+fn a_job_with_a_rate_has_its_ios_before_it_sleeps_until_the_next_is_due() {
+    let first = |options: &str| {
+        let mut player = player(&format!("direct=1\nbs=16k\nioengine=libaio\niodepth=4\nrate_iops=100\n{options}")).0;
+        let (mut rng, mut now, mut told) = (Seed(1).rng(), Time::ZERO, Vec::new());
+        while told.len() < 4 {
+            let step = player.next(&mut StepContext { now, task: TaskId(0), rng: &mut rng });
+            if let Step::SleepUntil(at) = step {
+                now = at;
+            }
+            told.extend(tell(&step).filter(|step| !step.starts_with("compute")));
+        }
+        told
+    };
+    assert_eq!(first(""), ["write 2048+32", "await 0", "until 10000", "write 2080+32"]);
+    let offloaded = first("io_submit_mode=offload");
+    assert_eq!(offloaded, ["write 2048+32", "until 10000", "write 2080+32", "until 20000"]);
+}
+
 #[test]
 fn all_writes_are_complete_before_what_they_wrote_is_read_again() {
     let found = io("direct=1\nbs=32k\nioengine=libaio\niodepth=8\niodepth_batch=8\nverify=md5");
