@@ -5,7 +5,7 @@ use crate::layer::Queue;
 use crate::legacy::UNPLUG_THRESHOLD;
 use crate::multi_queue::{PLUG_REQUESTS, PLUG_SECTORS};
 use crate::pieces::NONE;
-use crate::slots::Slots;
+use crate::slots::{ALL, Slots};
 use crate::wbt::Kind;
 use goodness_core::{Allocate, Io, IoEvent, IoStage, Layer, Operation, Request, RequestId, Run, Span, Time};
 
@@ -75,6 +75,7 @@ impl Queue {
         }
         self.pieces[piece].is_tried = !sleeps;
         let io = &self.pieces[piece].io;
+        out.event(|| self.of_piece(IoStage::Waits, RequestId(0), io, Span::ZERO));
         let (queue, lane) = (self.tags.queue_of(io.cpu).index(), lane_of(io));
         self.pieces.append(&mut self.lanes[queue][lane], piece);
         self.in_lanes += 1;
@@ -179,15 +180,18 @@ impl Queue {
         let share = self.share(io.op, io.cpu);
         let say = match io.op {
             Operation::Flush => Allocate::AsUsual,
-            _ if self.pieces[piece].is_limited => Allocate::OnlyFirst,
+            _ if self.pieces[piece].depth != ALL => Allocate::Shallow(self.pieces[piece].depth),
             _ => self.referee.may_take(&io, self.pool.used(share)),
         };
-        let is_limited = say == Allocate::OnlyFirst;
-        if say == Allocate::Wait || is_limited && !self.may_take_first(share, io.cpu, is_awake) {
-            self.pieces[piece].is_limited = is_limited;
+        let depth = if let Allocate::Shallow(depth) = say { depth.max(1) } else { ALL };
+        if say == Allocate::Wait || depth != ALL && !self.has_free(share, io.cpu, depth, is_awake) {
+            self.pieces[piece].depth = depth;
             return Entry::Refused;
         }
         if !self.pool.take(self.referee.facts(), now, share, io.submitter, say) {
+            if let Some(slots) = self.slots.get_mut(share) {
+                slots.in_vain(io.cpu);
+            }
             return Entry::NoneFree;
         }
         if let (Some(wbt), Some(kind)) = (&mut self.wbt, limited) {
@@ -195,7 +199,7 @@ impl Queue {
         }
         let request = self.make(piece, &io, may_merge);
         if let Some(slots) = self.slots.get_mut(share) {
-            slots.take(io.cpu, request, is_limited);
+            slots.take(io.cpu, request, depth);
         }
         match (self.layer, io.op) {
             (_, Operation::Flush) => self.insert_flush(request, out),
@@ -208,12 +212,13 @@ impl Queue {
     /// True if a newcomer queues behind the first entry of a lane. One that waits for the first slot alone lets others
     /// past.
     fn is_behind(&self, head: u32) -> bool {
-        head != NONE && !self.pieces[head].is_limited
+        head != NONE && self.pieces[head].depth > 1
     }
 
-    fn may_take_first(&mut self, share: usize, cpu: u16, woken: bool) -> bool {
+    /// True if one of the first `depth` slots is free.
+    fn has_free(&mut self, share: usize, cpu: u16, depth: u32, woken: bool) -> bool {
         let used = self.pool.used(share);
-        self.slots.get_mut(share).is_some_and(|slots| slots.may_take_first(cpu, woken, used))
+        self.slots.get_mut(share).is_some_and(|slots| slots.has_free(cpu, depth, woken, used))
     }
 
     /// Creates a request for `piece` alone.

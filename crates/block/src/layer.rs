@@ -9,7 +9,7 @@
 //! A durable (FUA) write bypasses the elevator and is never merged. Without a volatile cache, a flush completes at
 //! once. I/Os of a sleeping submitter wait by direction; different directions do not wait for each other. I/Os of one
 //! lane are admitted in FIFO order, which the kernel only approximates. `nomerges` is a limit of one segment.
-//! Write-back throttling: `wbt.rs`.
+//! Write-back throttling: `wbt.rs`. Numbers of slots: `slots.rs`.
 
 use crate::disk::{Disk, Out, Outcome, Work};
 use crate::legacy::Plug;

@@ -1,5 +1,6 @@
 //! I/Os inside the layer ("pieces"): each belongs to a request, or waits in a lane for one.
 
+use crate::slots::ALL;
 use goodness_core::{Io, RequestId, Time};
 
 /// No piece.
@@ -23,8 +24,8 @@ pub(crate) struct Piece {
     pub unadmitted: u32,
     /// True if it has already searched for a merge without success; it does not search again after sleeping.
     pub is_tried: bool,
-    /// True if it waits for the first slot alone.
-    pub is_limited: bool,
+    /// Slots of which it waits for one: the first ones, or [`ALL`].
+    pub depth: u32,
 }
 
 /// First and last of a chain of pieces.
@@ -69,7 +70,7 @@ impl Pieces {
         self.arrived += 1;
         let order = self.arrived;
         let piece =
-            Piece { io, queued, order, parent, next: NONE, left: 0, unadmitted: 0, is_tried: false, is_limited: false };
+            Piece { io, queued, order, parent, next: NONE, left: 0, unadmitted: 0, is_tried: false, depth: ALL };
         if parent != NONE {
             self[parent].left += 1;
         }

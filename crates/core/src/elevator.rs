@@ -192,9 +192,9 @@ pub enum Allocate {
     Always,
     /// Not now: the submitter waits for a completion.
     Wait,
-    /// The first slot of its hardware queue alone (blk-mq). Once told so, the I/O waits for that one, whatever others
-    /// complete.
-    OnlyFirst,
+    /// One of the first slots of its hardware queue (blk-mq), so many of them, in proportion over the words of its
+    /// bitmap. Others may use these, too. Once told so, the I/O waits for one of them, whatever others complete.
+    Shallow(u32),
 }
 
 /// Result of an insertion: run a plugged queue now, or later.

@@ -142,6 +142,8 @@ pub enum IoStage {
     Queued,
     /// A limit of its group, which held it, has let it go on; `span` is the time since it was queued.
     Released,
+    /// It found no slot that it may have, and waits for one. Of an I/O that was split, a part.
+    Waits,
     /// It joined a waiting request behind its last sector.
     BackMerged,
     /// It joined a waiting request before its first sector.
@@ -169,7 +171,7 @@ pub struct IoEvent {
     pub op: Operation,
     /// True if it is synchronous.
     pub sync: bool,
-    /// The request; meaningless for [`IoStage::Queued`].
+    /// The request; meaningless for [`IoStage::Queued`] and [`IoStage::Waits`].
     pub request: RequestId,
     /// For [`IoStage::Absorbed`], the request it was merged into, which ended where it starts; else the request itself.
     pub survivor: RequestId,
@@ -177,7 +179,7 @@ pub struct IoEvent {
     pub submitter: Submitter,
     /// The task whose data it moves: the submitter, but for write-back.
     pub owner: Submitter,
-    /// First sector: of the I/O for `Queued`, the merges and `Done`, else of the request.
+    /// First sector: of the I/O for `Queued`, `Waits`, the merges and `Done`, else of the request.
     pub sector: u64,
     /// Number of sectors, likewise.
     pub sectors: u32,

@@ -182,15 +182,15 @@ impl Elevator for Bfq {
         self.settle(cx, owner);
     }
 
-    fn may_allocate(&self, cx: &IoContext, io: &Io, used: u32) -> Allocate {
+    fn may_allocate(&self, cx: &IoContext, io: &Io, _: u32) -> Allocate {
         let slots = self.slots(cx, io);
         if self.settings.slot_limits
             && let Some(queue) = self.queue_for(io)
             && self.schedule.holds_its_part(queue, slots)
         {
-            return Allocate::OnlyFirst;
+            return Allocate::Shallow(1);
         }
-        if io.op != Operation::Read && used >= slots { Allocate::Wait } else { Allocate::AsUsual }
+        if slots < cx.facts.requests_each() { Allocate::Shallow(slots) } else { Allocate::AsUsual }
     }
 
     fn insert(&mut self, cx: &IoContext, request: RequestId) -> Run {

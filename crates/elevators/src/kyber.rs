@@ -153,9 +153,9 @@ impl Elevator for Kyber {
         self.queues.remove(request);
     }
 
-    fn may_allocate(&self, cx: &IoContext, io: &Io, used: u32) -> Allocate {
+    fn may_allocate(&self, cx: &IoContext, io: &Io, _: u32) -> Allocate {
         let limit = u64::from(cx.facts.requests_each()) * ASYNC_PERCENT / 100;
-        if !io.sync && u64::from(used) >= limit.max(1) { Allocate::Wait } else { Allocate::AsUsual }
+        if io.sync { Allocate::AsUsual } else { Allocate::Shallow(limit.max(1) as u32) }
     }
 
     fn insert(&mut self, cx: &IoContext, request: RequestId) -> Run {

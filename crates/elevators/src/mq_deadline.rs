@@ -5,8 +5,7 @@
 //! count and direction are common to all classes.
 //!
 //! Inferred: an age of exactly 10 s suffices, as for other expiries of blk-mq; a class searched in vain for aged
-//! requests has still started a batch (count and direction have changed); discards count as writes; `async_depth` is
-//! one number, not one per word of the tag map.
+//! requests has still started a batch (count and direction have changed); discards count as writes.
 //! Weakness: sorting only affects requests the device has no tag for; lower classes starve for 10 s.
 
 use crate::parts::direction::{PassedOver, READ, WRITE};
@@ -176,10 +175,11 @@ impl Elevator for MqDeadline {
         self.uncount(cx, request);
     }
 
-    fn may_allocate(&self, cx: &IoContext, io: &Io, used: u32) -> Allocate {
-        let depth = self.settings.async_depth.unwrap_or(u64::from(cx.facts.requests_each()));
-        let is_limited = !(io.sync && io.op == Operation::Read);
-        if is_limited && u64::from(used) >= depth { Allocate::Wait } else { Allocate::AsUsual }
+    fn may_allocate(&self, cx: &IoContext, io: &Io, _: u32) -> Allocate {
+        let all = u64::from(cx.facts.requests_each());
+        let depth = self.settings.async_depth.unwrap_or(all);
+        let is_limited = !(io.sync && io.op == Operation::Read) && depth < all;
+        if is_limited { Allocate::Shallow(depth as u32) } else { Allocate::AsUsual }
     }
 
     fn insert(&mut self, cx: &IoContext, request: RequestId) -> Run {

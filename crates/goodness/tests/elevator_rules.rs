@@ -1,6 +1,6 @@
 //! Elevators tell by which rule the I/O of a late request waits, and an untold run is the same run.
 
-use goodness::why::{Explained, Question, why_simulated};
+use goodness::why::{Explained, Latencies, Question, why_simulated};
 use goodness::{Contender, OpenOptions, PolicySpec, Work, open, unwatched};
 use goodness_report::why::Why;
 
@@ -21,11 +21,15 @@ fn work(elevator: &str, others: &str, victim: &str) -> Work {
 }
 
 fn why(elevator: &str, others: &str, victim: &str) -> Why {
+    why_of(None, elevator, others, victim)
+}
+
+fn why_of(of: Option<Latencies>, elevator: &str, others: &str, victim: &str) -> Why {
     let work = work(elevator, others, victim);
     let contender = Contender::policy(PolicySpec::parse("eevdf").expect("a policy"));
     let judge = ["victim".to_string()];
     let run = Explained { work: &work, contender: &contender, seed: 1, replication: 0, judge: &judge };
-    let question = Question { checks: 0, ..Question::default() };
+    let question = Question { of, checks: 0, ..Question::default() };
     why_simulated(run, &question, &unwatched).unwrap_or_else(|why| panic!("{elevator}: {why}"))
 }
 
@@ -87,6 +91,25 @@ fn reads_that_wait_for_a_slot_are_told_so() {
     let rules: Vec<&str> =
         found.worst.iter().flat_map(|it| &it.chain).filter_map(|it| Some(it.rule.as_ref()?.name.as_str())).collect();
     assert!(rules.contains(&"no_slot"), "{rules:?} {:?}", found.worst);
+}
+
+/// Reads go first as long as there are any, and writes that nobody waits for take all slots for writes.
+#[test]
+fn an_io_that_is_never_done_is_explained_as_far_as_the_run_went() {
+    let patient = "deadline:writes_starved=1000000,write_expire=600s";
+    let write = "{ write = \"sda\", size = \"4KiB\", at = \"random\" }";
+    let victim = format!("program = [ {{ sleep = \"500ms\" }}, {write} ]");
+    let hoard = format!("[[task]]\nname = \"hoard\"\nprogram = [ {} ]\n", write.replace(" }", ", wait = false }"));
+    let scan = eight("scan", "", READ);
+    for (others, rule) in [(scan.clone() + &hoard, "no_slot"), (scan, "reads_first")] {
+        let found = why_of(Some(Latencies::Io), patient, &others, &victim);
+        assert_eq!((found.count, ahead(&found)), (1, ("scan-*", rule)), "{:?}", found.tail);
+        let it = &found.worst[0];
+        assert!(it.is_open && (1_490_000_000..=1_500_000_000).contains(&it.length_ns), "{it:?}");
+        assert_eq!(it.length_ns, it.chain.iter().map(|link| link.length_ns).sum::<u64>());
+    }
+    let served = why_of(Some(Latencies::Io), "deadline", "", &victim);
+    assert!(served.count == 3 && served.worst.iter().all(|it| !it.is_open), "{:?}", served.worst);
 }
 
 /// The explained I/Os of these fio jobs on a drive.

@@ -168,8 +168,9 @@ fn a_request_that_grew_or_swallowed_another_keeps_its_queue_in_order() {
 fn writes_get_a_part_of_the_slots_and_less_while_a_raised_queue_is_busy() {
     let mut driver = driver(Settings::default());
     let [write, sync] = [Io::write(Submitter(1), 0, 8), Io::sync_write(Submitter(1), 0, 8)];
-    let limit = |driver: &mut VerbDriver<Bfq>, io: Io| {
-        (0..64).find(|used| driver.call(|elevator, cx| elevator.may_allocate(cx, &io, *used)) == Allocate::Wait)
+    let limit = |driver: &mut VerbDriver<Bfq>, io: Io| match driver.call(|it, cx| it.may_allocate(cx, &io, 63)) {
+        Allocate::Shallow(depth) => Some(depth),
+        _ => None,
     };
     assert_eq!([limit(&mut driver, write), limit(&mut driver, sync)], [Some(32), Some(48)]);
     driver.insert(io(0, 4, 0));

@@ -17,7 +17,7 @@ mod groups;
 mod tests;
 
 use goodness_core::{Span, Time};
-use goodness_queues::{Nodes, Tree};
+use goodness_queues::{Links, List, Nodes, Tree};
 
 /// Virtual time of one sector at weight 1.
 const SECTOR: u64 = 1 << 22;
@@ -140,6 +140,9 @@ pub struct Schedule {
     /// Those of the groups without the root, then those of the queues.
     entities: Vec<Entity>,
     serving: Option<u32>,
+    /// Active queues of all groups; the one that became active, or got another place, last comes first.
+    recent: List,
+    links: Links,
 }
 
 impl std::ops::Index<u32> for Schedule {
@@ -166,13 +169,16 @@ impl Schedule {
             wanted: (GROUP_CLASS, group.weight),
             ..Entity::default()
         };
-        let mut nodes = Nodes::default();
+        let (mut nodes, mut links) = (Nodes::default(), Links::default());
         nodes.reserve(groups.len());
+        links.reserve(groups.len());
         Schedule {
             nodes,
             levels: vec![Level::default(); 1 + groups.len()],
             entities: groups.iter().map(entity).collect(),
             serving: None,
+            recent: List::default(),
+            links,
         }
     }
 
@@ -180,6 +186,7 @@ impl Schedule {
     pub fn reserve(&mut self, count: usize) {
         let count = count + self.groups() as usize;
         self.nodes.reserve(count);
+        self.links.reserve(count);
         if self.entities.len() < count {
             self.entities.resize(count, Entity::default());
         }
@@ -289,6 +296,18 @@ impl Schedule {
         let (start, finish) = (it.start, it.finish);
         let active = &mut self.levels[level as usize].classes[class].active;
         active.insert(&mut self.nodes, entity, finish as i64, [start as i64]);
+        if self.queue_of(entity).is_some() {
+            self.recent.push_front(&mut self.links, entity);
+        }
+    }
+
+    /// Takes an active entity out of the tree of its class.
+    fn extract(&mut self, entity: u32) {
+        let Entity { level, class, .. } = self.entities[entity as usize];
+        self.levels[level as usize].classes[class].active.remove(&mut self.nodes, entity);
+        if self.queue_of(entity).is_some() {
+            self.recent.remove(&mut self.links, entity);
+        }
     }
 
     /// Requeues an active or serving queue that has more requests; its next budget is set.
@@ -306,10 +325,10 @@ impl Schedule {
     /// Ends the service of an entity, or takes it out of the tree of active ones. What one in service has used counts,
     /// if it `stays`.
     fn take_out(&mut self, entity: u32, stays: bool) {
-        let Entity { place, level, class, .. } = self.entities[entity as usize];
+        let Entity { place, level, .. } = self.entities[entity as usize];
         if place != Place::Serving {
             assert_eq!(place, Place::Active, "entity {entity} has requests");
-            self.levels[level as usize].classes[class].active.remove(&mut self.nodes, entity);
+            self.extract(entity);
             return;
         }
         self.levels[level as usize].serving = None;
@@ -424,19 +443,18 @@ impl Schedule {
     fn serve_in(&mut self, level: u32, now: Time) -> Option<u32> {
         let class = self.levels[level as usize].next_class(now)?;
         let (at, next) = self.levels[level as usize].classes[class].next(&self.nodes);
+        self.extract(next);
         let it = &mut self.levels[level as usize];
         it.classes[class].now = at;
-        it.classes[class].active.remove(&mut self.nodes, next);
         it.serving = Some(next);
         self.at(next).place = Place::Serving;
         self.forget_past(level, class);
         Some(next)
     }
 
-    /// Active queues in the order of their finishes, urgent classes first, those of the root before those of groups.
+    /// Active queues of all classes and groups, the one that became active or got another place last before the others.
     pub fn active(&self) -> impl Iterator<Item = u32> + '_ {
-        let classes = self.levels.iter().flat_map(|level| &level.classes);
-        classes.flat_map(|class| class.active.iter(&self.nodes)).filter_map(|entity| self.queue_of(entity))
+        self.recent.iter(&self.links).filter_map(|entity| self.queue_of(entity))
     }
 }
 

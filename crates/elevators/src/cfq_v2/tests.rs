@@ -104,7 +104,7 @@ fn the_limit_of_a_queue_is_its_part_of_all_slots_between_8_and_64() {
             let used = u32::try_from(has).expect("few");
             match driver.call(|elevator, cx| elevator.may_allocate(cx, &io, used)) {
                 Allocate::Wait => return has,
-                Allocate::OnlyFirst => unreachable!("it is told to bfq's alone"),
+                Allocate::Shallow(_) => unreachable!("it is of blk-mq"),
                 Allocate::Always => assert!(has < 8),
                 Allocate::AsUsual => assert!(has == 0 || has >= 8),
             }

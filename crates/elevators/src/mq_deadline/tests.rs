@@ -138,11 +138,10 @@ fn sorting_sees_what_the_device_has_no_tag_for() {
 fn all_but_synchronous_reads_are_held_to_async_depth() {
     let driver = driver(|s| s.async_depth = Some(10));
     let mut driver = driver;
-    let mut ask = |io: Io, used| driver.call(|e, cx| e.may_allocate(cx, &io, used));
-    assert_eq!(ask(Io::read(US, 0, 8), 10), Allocate::AsUsual);
-    assert_eq!(ask(Io::sync_write(US, 0, 8), 9), Allocate::AsUsual);
-    assert_eq!(ask(Io::sync_write(US, 0, 8), 10), Allocate::Wait);
-    assert_eq!(ask(Io { sync: false, ..Io::read(US, 0, 8) }, 10), Allocate::Wait);
+    let mut ask = |io: Io| driver.call(|e, cx| e.may_allocate(cx, &io, 10));
+    assert_eq!(ask(Io::read(US, 0, 8)), Allocate::AsUsual);
+    assert_eq!(ask(Io::sync_write(US, 0, 8)), Allocate::Shallow(10));
+    assert_eq!(ask(Io { sync: false, ..Io::read(US, 0, 8) }), Allocate::Shallow(10));
 }
 
 #[test]

@@ -280,8 +280,13 @@ impl<E: RegisteredElevator> Testbed<E> {
         let io = Io { op: job.op, sync: job.sync, priority: job.priority, group: job.group, ..read };
         let used = self.requests_of(io.op == Operation::Read);
         let process = &mut self.processes[number];
-        if matches!(self.driver.may_take(&io, used), Allocate::Wait | Allocate::OnlyFirst) {
-            // Asks again a millisecond later: this testbed has no list of waiters.
+        let waits = match self.driver.may_take(&io, used) {
+            Allocate::Wait => true,
+            Allocate::Shallow(depth) => used >= depth,
+            Allocate::AsUsual | Allocate::Always => false,
+        };
+        if waits {
+            // Asks again a millisecond later: this testbed has no list of waiters, and its slots have no numbers.
             process.due.push_front(now + Span::from_ms(1));
             return;
         }

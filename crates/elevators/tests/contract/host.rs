@@ -158,8 +158,10 @@ impl<'a> RandomHost<'a> {
         self.verify();
         match say {
             Allocate::AsUsual if used >= self.referee.facts().requests_each() => {}
-            Allocate::AsUsual | Allocate::Always => self.insert(&io),
-            Allocate::Wait | Allocate::OnlyFirst => {}
+            // Slots have no numbers here.
+            Allocate::Shallow(depth) if used >= depth => {}
+            Allocate::AsUsual | Allocate::Always | Allocate::Shallow(_) => self.insert(&io),
+            Allocate::Wait => {}
         }
     }
 

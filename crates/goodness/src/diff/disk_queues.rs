@@ -53,7 +53,7 @@ impl DiskQueues {
                 queue.in_flight += 1;
             }
             IoStage::Completed => queue.in_flight = queue.in_flight.saturating_sub(1),
-            IoStage::Queued | IoStage::Released | IoStage::Done => {}
+            IoStage::Queued | IoStage::Released | IoStage::Waits | IoStage::Done => {}
         }
     }
 }

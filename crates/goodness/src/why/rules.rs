@@ -114,7 +114,12 @@ impl Rulings {
         for segment in segments.drain(..) {
             let whom = match segment.cause {
                 Cause::Behind(_) | Cause::BesideIdle { .. } | Cause::IdleCpu => Some(Whom::Task(segment.task)),
-                Cause::DiskQueue(ServedFirst { disk, request, .. }) => Some(Whom::Request(disk, request)),
+                Cause::DiskQueue(ServedFirst { disk, request: Some(it), .. }) => Some(Whom::Request(disk, it)),
+                Cause::DiskQueue(_) => {
+                    let rule = Some(Told::Elevator(said.without_slot(segment.cause)));
+                    ruled.push(Segment { rule, ..segment });
+                    continue;
+                }
                 _ => None,
             };
             match whom.and_then(|whom| said.by_whom.get(&whom)) {
@@ -293,6 +298,7 @@ mod tests {
             let ruling = Ruling { at: Time(*at), rule: rule.map(Told::Elevator), mark: *mark };
             rulings.note(Whom::Request(disk, request), ruling, Span(1_000));
         }
+        let request = Some(request);
         let cause = Cause::DiskQueue(ServedFirst { disk, request, requests: 1, writes: 0, most: None, is_write_back });
         let (from, span) = (Time(from), Span(to - from));
         let (task, cpu) = (TaskId(0), CpuId(0));

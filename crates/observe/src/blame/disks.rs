@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, VecDeque};
 pub struct ServedFirst {
     /// The disk.
     pub disk: DiskId,
-    /// The request that the I/O was part of when the device got it.
-    pub request: RequestId,
+    /// The request that the I/O was part of when the device got it, or is at the end; `None` if it never had a slot.
+    pub request: Option<RequestId>,
     /// Their number.
     pub requests: u32,
     /// Number of writes among them.
@@ -20,7 +20,7 @@ pub struct ServedFirst {
     pub is_write_back: bool,
 }
 
-/// The stations of an I/O that is done.
+/// The stations of an I/O that is done, or at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct IoTimes {
     /// It reached the block layer.
@@ -42,7 +42,7 @@ struct Completion {
 }
 
 /// True for what write-back throttling limits.
-fn is_write_back(op: Operation, sync: bool) -> bool {
+pub(super) fn is_write_back(op: Operation, sync: bool) -> bool {
     op == Operation::Discard || (op == Operation::Write && !sync)
 }
 
@@ -89,7 +89,7 @@ impl Disks {
                 let released = queued + held;
                 let first = ServedFirst {
                     is_write_back: is_write_back(event.op, event.sync),
-                    ..self.served_first((event.disk, event.request), released, issued)
+                    ..self.served_first((event.disk, Some(event.request)), released, issued)
                 };
                 return Some(IoTimes { queued, released, issued, first });
             }
@@ -110,7 +110,13 @@ impl Disks {
         }
     }
 
-    fn served_first(&self, (disk, request): (DiskId, RequestId), queued: Time, issued: Time) -> ServedFirst {
+    /// The requests that `disk` served between `queued` and `issued`, while `request` waited.
+    pub fn served_first(
+        &self,
+        (disk, request): (DiskId, Option<RequestId>),
+        queued: Time,
+        issued: Time,
+    ) -> ServedFirst {
         let mut by: BTreeMap<Submitter, u32> = BTreeMap::new();
         let mut first = ServedFirst { disk, request, requests: 0, writes: 0, most: None, is_write_back: false };
         let all = self.completions.get(&disk).into_iter().flatten();

@@ -3,9 +3,10 @@
 use super::{Late, Of};
 use crate::subject::Subject;
 use crate::tracker::{TaskTrack, Tracker};
-use goodness_core::{CpuSet, Event, IoStage, Observer, Off, Span, State, TaskId, Time};
+use goodness_core::{CpuSet, DiskId, Event, IoEvent, IoStage, Observer, Off, Span, State, TaskId, Time};
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BinaryHeap};
 
 /// Latencies kept, at most: the worst 1 % of 52 million. A choice: 25 MB.
 const KEPT: usize = 1 << 19;
@@ -46,6 +47,8 @@ pub struct Longest {
     now: Time,
     /// With each task whether it has slept.
     tracker: Tracker<bool>,
+    /// Number of I/Os that are not done, by disk, task, first sector and begin.
+    open: BTreeMap<(DiskId, TaskId, u64, Time), u32>,
     count: u64,
     total: Span,
     kept: BinaryHeap<Reverse<(Span, Reverse<Late>)>>,
@@ -59,8 +62,8 @@ impl Longest {
     #[must_use]
     pub fn new(cpus: usize, from: Time, subjects: &[Subject], of: Of) -> Longest {
         let tracker = Tracker::new(cpus, subjects);
-        let kept = BinaryHeap::new();
-        Longest { of, at: None, from, now: Time::ZERO, tracker, count: 0, total: Span::ZERO, kept }
+        let (open, kept) = (BTreeMap::new(), BinaryHeap::new());
+        Longest { of, at: None, from, now: Time::ZERO, tracker, open, count: 0, total: Span::ZERO, kept }
     }
 
     /// Counts only latencies that were under way at `at`.
@@ -70,7 +73,7 @@ impl Longest {
         self
     }
 
-    /// Ends the run at `end`. Waits that have not ended count as far as they got.
+    /// Ends the run at `end`. Waits and I/Os that have not ended count as far as they got.
     #[must_use]
     pub fn finish(mut self, end: Time) -> Lateness {
         let end = end.max(self.now);
@@ -82,6 +85,9 @@ impl Longest {
             };
             let open: Vec<Late> = self.tracker.tasks().filter_map(waits).collect();
             open.into_iter().for_each(|late| self.count(late));
+        }
+        for ((_, task, _, from), count) in std::mem::take(&mut self.open) {
+            (0..count).for_each(|_| self.count(Late { task, from, to: end, is_open: true }));
         }
         let mut tail: Vec<Late> = self.kept.into_iter().map(|Reverse((_, Reverse(late)))| late).collect();
         tail.sort_unstable_by_key(|late| (Reverse(late.span()), *late));
@@ -102,6 +108,29 @@ impl Longest {
         self.kept.push(Reverse((late.span(), Reverse(late))));
         if self.kept.len() > KEPT {
             self.kept.pop();
+        }
+    }
+
+    /// Follows an I/O of a judged task. A recording may tell of its end alone.
+    fn follow(&mut self, at: Time, io: &IoEvent) {
+        let task = TaskId(io.submitter.0);
+        if !self.is_judged(task) {
+            return;
+        }
+        let from = Time(at.0.saturating_sub(io.span.0));
+        let place = (io.disk, task, io.sector, from);
+        match io.stage {
+            IoStage::Queued => *self.open.entry(place).or_default() += 1,
+            IoStage::Done => {
+                if let Entry::Occupied(mut open) = self.open.entry(place) {
+                    *open.get_mut() -= 1;
+                    if *open.get() == 0 {
+                        open.remove();
+                    }
+                }
+                self.count(Late { task, from, to: at, is_open: false });
+            }
+            _ => {}
         }
     }
 
@@ -141,12 +170,7 @@ impl Observer for Longest {
             Event::Served { task, latency } if self.of == Of::Requests && self.is_judged(task) => {
                 self.count(Late { task, from: Time(at.0.saturating_sub(latency.0)), to: at, is_open: false });
             }
-            Event::Io(ref io) if self.of == Of::Io && io.stage == IoStage::Done => {
-                let (task, from) = (TaskId(io.submitter.0), Time(at.0.saturating_sub(io.span.0)));
-                if self.is_judged(task) {
-                    self.count(Late { task, from, to: at, is_open: false });
-                }
-            }
+            Event::Io(ref io) if self.of == Of::Io => self.follow(at, io),
             Event::Served { .. } | Event::Overhead { .. } | Event::Io(_) | Event::Contended { .. } => {}
         }
     }

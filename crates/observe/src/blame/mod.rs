@@ -9,6 +9,7 @@
 
 mod disks;
 mod longest;
+mod open;
 mod pieces;
 mod trail;
 mod walk;
@@ -18,11 +19,12 @@ pub use longest::{Lateness, Longest};
 
 use crate::subject::Subject;
 use crate::tracker::Tracker;
-use disks::Disks;
+use disks::{Disks, IoTimes};
 use goodness_core::{
     CpuId, CpuSet, Event, IoEvent, IoReason, IoStage, LockId, Observer, Off, Overhead, Placement, Reason, Span, State,
     TaskId, Time,
 };
+use open::OpenIos;
 use std::collections::BTreeMap;
 use trail::{Trail, What};
 use walk::Walk;
@@ -192,6 +194,7 @@ pub struct Blame<F> {
     tracker: Tracker<()>,
     trail: Trail,
     disks: Disks,
+    open: OpenIos,
     /// Tasks that are about to sleep for a lock, with its owner.
     contended: BTreeMap<TaskId, (LockId, TaskId)>,
     /// Latencies to explain, with the number of each: I/Os that are submitted together can end together.
@@ -214,6 +217,7 @@ impl<F: FnMut(Explained)> Blame<F> {
             tracker: Tracker::new(cpus, subjects),
             trail: Trail::new(cpus, longest),
             disks: Disks::new(longest),
+            open: OpenIos::new(&times),
             contended: BTreeMap::new(),
             wanted: times,
             take,
@@ -222,6 +226,11 @@ impl<F: FnMut(Explained)> Blame<F> {
 
     /// Ends the run: explains what had not ended.
     pub fn finish(mut self) {
+        if self.of == Of::Io {
+            for (late, times) in std::mem::take(&mut self.open).finish(&self.disks) {
+                self.end_io(late, Some(times));
+            }
+        }
         for (late, _) in std::mem::take(&mut self.wanted).into_iter().filter(|(late, _)| late.is_open) {
             self.explain(late);
         }
@@ -252,15 +261,27 @@ impl<F: FnMut(Explained)> Blame<F> {
     fn follow(&mut self, at: Time, event: &IoEvent) {
         let done = self.disks.follow(at, event);
         let task = TaskId(event.submitter.0);
-        let cpu = self.tracker.task(task).map_or(CpuId(0), |track| track.cpu());
-        if self.of == Of::Io && event.stage == IoStage::Done {
-            let late = Late { task, from: Time(at.0.saturating_sub(event.span.0)), to: at, is_open: false };
-            if self.take_wanted(late) {
-                (self.take)(walk::io(late, cpu, done));
+        if self.of == Of::Io {
+            self.open.follow(at, event, &self.wanted);
+            if event.stage == IoStage::Done {
+                let late = Late { task, from: Time(at.0.saturating_sub(event.span.0)), to: at, is_open: false };
+                self.end_io(late, done);
             }
         } else if let Some(times) = done.filter(|_| self.state(task) == State::Blocked) {
-            self.trail.note(at, task, cpu, What::Io(times));
+            self.trail.note(at, task, self.cpu_of(task), What::Io(times));
         }
+    }
+
+    /// Explains an I/O, if it is wanted.
+    fn end_io(&mut self, late: Late, times: Option<IoTimes>) {
+        if self.take_wanted(late) {
+            let explained = walk::io(late, self.cpu_of(late.task), times);
+            (self.take)(explained);
+        }
+    }
+
+    fn cpu_of(&self, task: TaskId) -> CpuId {
+        self.tracker.task(task).map_or(CpuId(0), |track| track.cpu())
     }
 
     fn switch(&mut self, at: Time, cpu: CpuId, (prev, off, next): (Option<TaskId>, Off, Option<TaskId>)) {

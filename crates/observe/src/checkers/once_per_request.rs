@@ -57,7 +57,7 @@ impl OncePerRequest {
                 disk.sectors += sectors;
                 None
             }
-            IoStage::Released => None,
+            IoStage::Released | IoStage::Waits => None,
             IoStage::BackMerged | IoStage::FrontMerged => {
                 disk.expect_outside(event, None).or_else(|| disk.grow(event, event.request))
             }

@@ -111,7 +111,8 @@ pub const METRICS: &[About] = metrics!(@ []
     "seek_distance", "sectors", Lower, "Mean distance from the end of one dispatched request to the start of the next \
         on a disk.";
     "merges", "1", Neither, "Pieces of I/O that joined a waiting request.";
-    "starved", "1", Lower, "Requests that waited longer than a second to be dispatched, or were not dispatched at all.";
+    "starved", "1", Lower, "Requests that waited longer than a second to be dispatched, or were not dispatched at all, \
+        their wait for a slot included.";
     "disk_held", "1", Neither, "Share of the disks' time in which requests waited and the disk had none: plugged, \
         anticipated, idled for.";
     "disk_busy", "1", Neither, "Share of the disks' time in which the disk had a request to serve.";

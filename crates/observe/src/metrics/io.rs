@@ -3,12 +3,9 @@
 use super::Window;
 use super::disk_load::DiskLoad;
 use super::measured::{TaskIo, Values};
+use super::starved::Starved;
 use crate::histogram::Histogram;
-use goodness_core::{IoEvent, IoStage, Operation, SECTOR_BYTES, Span, TaskId, Time};
-
-/// A request that waited longer than this for its device counts as starved. A choice: longer than the read deadline of
-/// Linux's deadline elevators by a factor of two.
-const STARVED: Span = Span::from_s(1);
+use goodness_core::{IoEvent, IoStage, Operation, SECTOR_BYTES, TaskId, Time};
 
 /// The I/O of a run.
 #[derive(Clone, Debug, Default)]
@@ -19,12 +16,10 @@ pub(super) struct IoMeasures {
     bytes: u64,
     merges: u64,
     issued: u64,
-    starved: u64,
+    starved: Starved,
     distance: u64,
     /// End of the last request, by disk.
     heads: Vec<u64>,
-    /// Arrival time of each request that is not dispatched, by disk and request.
-    waiting: Vec<Vec<Time>>,
     load: DiskLoad,
     tasks: Vec<TaskIo>,
 }
@@ -34,9 +29,8 @@ impl IoMeasures {
     pub fn observe(&mut self, at: Time, from: Time, event: &IoEvent) {
         let measuring = at > from;
         self.load.observe(at, from, event);
+        self.starved.observe(at, event, measuring);
         match event.stage {
-            IoStage::Inserted => *self.waiting(event) = at,
-            IoStage::Absorbed => *self.waiting(event) = Time::NEVER,
             IoStage::BackMerged | IoStage::FrontMerged if measuring => self.merges += 1,
             IoStage::Issued => self.issued(event, measuring),
             IoStage::Done if measuring => self.done(event),
@@ -44,20 +38,7 @@ impl IoMeasures {
         }
     }
 
-    fn waiting(&mut self, event: &IoEvent) -> &mut Time {
-        let (disk, request) = (usize::from(event.disk.0), event.request.index());
-        if self.waiting.len() <= disk {
-            self.waiting.resize_with(disk + 1, Vec::new);
-        }
-        let of_disk = &mut self.waiting[disk];
-        if of_disk.len() <= request {
-            of_disk.resize(request + 1, Time::NEVER);
-        }
-        &mut of_disk[request]
-    }
-
     fn issued(&mut self, event: &IoEvent, measuring: bool) {
-        *self.waiting(event) = Time::NEVER;
         let disk = usize::from(event.disk.0);
         if self.heads.len() <= disk {
             self.heads.resize(disk + 1, 0);
@@ -65,7 +46,6 @@ impl IoMeasures {
         let head = std::mem::replace(&mut self.heads[disk], event.sector + u64::from(event.sectors));
         if measuring && event.op != Operation::Flush {
             self.issued += 1;
-            self.starved += u64::from(event.span > STARVED);
             self.distance += head.abs_diff(event.sector);
         }
     }
@@ -103,10 +83,9 @@ impl IoMeasures {
         let of_issued = |sum: u64| (self.issued > 0).then(|| sum as f64 / self.issued as f64);
         values.set("seek_distance", of_issued(self.distance), self.issued);
         values.set("merges", (done > 0).then_some(self.merges as f64), self.merges);
-        let never =
-            self.waiting.iter().flatten().filter(|since| **since < window.to && window.to.since(**since) > STARVED);
-        let (starved, all) = (self.starved + never.clone().count() as u64, self.issued + never.count() as u64);
-        values.set("starved", (all > 0).then_some(starved as f64), all);
+        let (late, never) = self.starved.finish(window.to);
+        let all = self.issued + never;
+        values.set("starved", (all > 0).then_some((late + never) as f64), all);
     }
 
     /// Latencies of all I/Os.
@@ -125,7 +104,7 @@ impl IoMeasures {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use goodness_core::{DiskId, RequestId, Submitter};
+    use goodness_core::{DiskId, RequestId, Span, Submitter};
 
     fn event(stage: IoStage, op: Operation, sector: u64, span: Span) -> IoEvent {
         let (request, submitter) = (RequestId(0), Submitter(2));

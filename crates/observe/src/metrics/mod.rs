@@ -23,6 +23,7 @@ mod request_latency;
 mod response_time;
 mod run_queue;
 mod slice_length;
+mod starved;
 mod switches;
 mod task_account;
 mod task_results;
