@@ -75,7 +75,7 @@ impl Queue {
         }
         self.pieces[piece].is_tried = !sleeps;
         let io = &self.pieces[piece].io;
-        out.event(|| self.of_piece(IoStage::Waits, RequestId(0), io, Span::ZERO));
+        out.event(|| IoEvent::of_io(self.disk, IoStage::Waits, RequestId(0), io, Span::ZERO));
         let (queue, lane) = (self.tags.queue_of(io.cpu).index(), lane_of(io));
         self.pieces.append(&mut self.lanes[queue][lane], piece);
         self.in_lanes += 1;
