@@ -81,8 +81,9 @@ pub const METRICS: &[About] = metrics!(@ []
     "migrations", "1", Neither, "Moves of tasks to another CPU than the one they ran on last.";
     "cpu_share", "1", Neither, "CPU time of the judged tasks as a share of all CPU time.";
     "share_error", "1", Lower, "Sum of the judged tasks' deviations from their weighted fair share, over the sum of \
-        the shares.";
-    "jain_index", "1", Higher, "Jain's fairness index of the judged tasks' CPU time over their weighted fair share.";
+        the shares; not with task groups.";
+    "jain_index", "1", Higher, "Jain's fairness index of the judged tasks' CPU time over their weighted fair share; \
+        not with task groups.";
     "scheduler_share", "1", Lower, "CPU time spent deciding, switching, waking, ticking and refilling caches, over \
         busy CPU time.";
     parts of "scheduler_share" {

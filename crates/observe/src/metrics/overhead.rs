@@ -42,8 +42,8 @@ impl HostWork {
             let done = work.left.min(passed);
             by_kind[work.kind as usize] += done;
             self.idle_work += if self.occupied { Span::ZERO } else { done };
-            work.left = work.left - done;
-            passed = passed - done;
+            work.left -= done;
+            passed -= done;
             if work.left > Span::ZERO {
                 return;
             }

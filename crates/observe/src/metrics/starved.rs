@@ -1,21 +1,19 @@
 //! Requests that wait too long to be dispatched, and I/Os that wait too long for a slot, without which they are none.
 
-use goodness_core::{DiskId, IoEvent, IoStage, Operation, Span, Submitter, Time};
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use goodness_core::{DiskId, IoEvent, IoStage, Operation, Span, Time};
 
 /// A request that waited longer than this for its device counts as starved. A choice: longer than the read deadline of
 /// Linux's deadline elevators by a factor of two.
 const STARVED: Span = Span::from_s(1);
 
-/// An I/O, by its disk, submitter, direction and first sector.
-type Place = (DiskId, Submitter, usize, u64);
-
-/// I/Os of one place.
+/// An I/O that waits for a slot.
 #[derive(Clone, Copy, Debug)]
-struct Waiters {
+struct Waiter {
+    disk: DiskId,
+    direction: usize,
+    /// Its first sector.
+    sector: u64,
     since: Time,
-    count: u32,
 }
 
 /// Since when requests wait, and I/Os for a slot.
@@ -23,8 +21,8 @@ struct Waiters {
 pub(super) struct Starved {
     /// Arrival time of each request that is not dispatched, by disk and request.
     waiting: Vec<Vec<Time>>,
-    /// I/Os that wait for a slot.
-    without_slot: BTreeMap<Place, Waiters>,
+    /// I/Os that wait for a slot, by submitter, in order of arrival.
+    without_slot: Vec<Vec<Waiter>>,
     count: u64,
 }
 
@@ -32,10 +30,7 @@ impl Starved {
     /// Follows an event; a request counts if it was dispatched while `measuring`.
     pub fn observe(&mut self, at: Time, event: &IoEvent, measuring: bool) {
         match event.stage {
-            IoStage::Waits => {
-                let waiters = self.without_slot.entry(place(event)).or_insert(Waiters { since: at, count: 0 });
-                waiters.count += 1;
-            }
+            IoStage::Waits => self.waits(at, event),
             IoStage::Inserted => *self.waiting(event) = self.has_slot(event).unwrap_or(at),
             IoStage::BackMerged | IoStage::FrontMerged => self.joins(event),
             IoStage::Absorbed => *self.waiting(event) = Time::NEVER,
@@ -58,23 +53,22 @@ impl Starved {
         }
     }
 
-    /// The first I/O of this submitter within these sectors waits for a slot no more. Returns since when it did.
+    fn waits(&mut self, since: Time, event: &IoEvent) {
+        let submitter = event.submitter.index();
+        if self.without_slot.len() <= submitter {
+            self.without_slot.resize_with(submitter + 1, Vec::new);
+        }
+        let (disk, direction, sector) = (event.disk, event.op.direction(), event.sector);
+        self.without_slot[submitter].push(Waiter { disk, direction, sector, since });
+    }
+
+    /// The oldest I/O of this submitter within these sectors waits for a slot no more. Returns since when it did.
     fn has_slot(&mut self, event: &IoEvent) -> Option<Time> {
-        if self.without_slot.is_empty() {
-            return None;
-        }
-        let (disk, submitter, direction, sector) = place(event);
-        let end = sector + u64::from(event.sectors.max(1));
-        let within = (disk, submitter, direction, sector)..(disk, submitter, direction, end);
-        let first = *self.without_slot.range(within).next()?.0;
-        let Entry::Occupied(mut waiters) = self.without_slot.entry(first) else { return None };
-        let Waiters { since, count } = waiters.get_mut();
-        let since = *since;
-        *count -= 1;
-        if *count == 0 {
-            waiters.remove();
-        }
-        Some(since)
+        let waiters = self.without_slot.get_mut(event.submitter.index())?;
+        let sectors = event.sector..event.sector + u64::from(event.sectors.max(1));
+        let of = (event.disk, event.op.direction());
+        let place = waiters.iter().position(|it| (it.disk, it.direction) == of && sectors.contains(&it.sector))?;
+        Some(waiters.remove(place).since)
     }
 
     fn waiting(&mut self, event: &IoEvent) -> &mut Time {
@@ -93,19 +87,16 @@ impl Starved {
     pub fn finish(&self, end: Time) -> (u64, u64) {
         let is_starved = |since: Time| since < end && end.since(since) > STARVED;
         let requests = self.waiting.iter().flatten().filter(|since| is_starved(**since)).count() as u64;
-        let without_slot = self.without_slot.values().filter(|it| is_starved(it.since));
-        (self.count, requests + without_slot.map(|it| u64::from(it.count)).sum::<u64>())
+        let without_slot = self.without_slot.iter().flatten().filter(|it| is_starved(it.since)).count() as u64;
+        (self.count, requests + without_slot)
     }
-}
-
-fn place(event: &IoEvent) -> Place {
-    (event.disk, event.submitter, event.op.direction(), event.sector)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use goodness_core::RequestId;
+    use goodness_core::Submitter;
 
     /// Starved after these events, each at a millisecond, of a write of 8 sectors: dispatched too late, and waiting
     /// after three seconds.
