@@ -95,8 +95,7 @@ impl Starved {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use goodness_core::RequestId;
-    use goodness_core::Submitter;
+    use goodness_core::{RequestId, Submitter};
 
     /// Starved after these events, each at a millisecond, of a write of 8 sectors: dispatched too late, and waiting
     /// after three seconds.
