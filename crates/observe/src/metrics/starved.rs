@@ -1,6 +1,7 @@
 //! Requests that wait too long to be dispatched, and I/Os that wait too long for a slot, without which they are none.
 
 use goodness_core::{DiskId, IoEvent, IoStage, Operation, Span, Time};
+use std::collections::VecDeque;
 
 /// A request that waited longer than this for its device counts as starved. A choice: longer than the read deadline of
 /// Linux's deadline elevators by a factor of two.
@@ -10,7 +11,6 @@ const STARVED: Span = Span::from_s(1);
 #[derive(Clone, Copy, Debug)]
 struct Waiter {
     disk: DiskId,
-    direction: usize,
     /// Its first sector.
     sector: u64,
     since: Time,
@@ -21,8 +21,8 @@ struct Waiter {
 pub(super) struct Starved {
     /// Arrival time of each request that is not dispatched, by disk and request.
     waiting: Vec<Vec<Time>>,
-    /// I/Os that wait for a slot, by submitter, in order of arrival.
-    without_slot: Vec<Vec<Waiter>>,
+    /// I/Os that wait for a slot, by submitter and direction, in order of arrival: the oldest mostly gets one first.
+    without_slot: Vec<[VecDeque<Waiter>; 2]>,
     count: u64,
 }
 
@@ -56,19 +56,18 @@ impl Starved {
     fn waits(&mut self, since: Time, event: &IoEvent) {
         let submitter = event.submitter.index();
         if self.without_slot.len() <= submitter {
-            self.without_slot.resize_with(submitter + 1, Vec::new);
+            self.without_slot.resize_with(submitter + 1, Default::default);
         }
-        let (disk, direction, sector) = (event.disk, event.op.direction(), event.sector);
-        self.without_slot[submitter].push(Waiter { disk, direction, sector, since });
+        let (disk, sector) = (event.disk, event.sector);
+        self.without_slot[submitter][event.op.direction()].push_back(Waiter { disk, sector, since });
     }
 
     /// The oldest I/O of this submitter within these sectors waits for a slot no more. Returns since when it did.
     fn has_slot(&mut self, event: &IoEvent) -> Option<Time> {
-        let waiters = self.without_slot.get_mut(event.submitter.index())?;
+        let waiters = &mut self.without_slot.get_mut(event.submitter.index())?[event.op.direction()];
         let sectors = event.sector..event.sector + u64::from(event.sectors.max(1));
-        let of = (event.disk, event.op.direction());
-        let place = waiters.iter().position(|it| (it.disk, it.direction) == of && sectors.contains(&it.sector))?;
-        Some(waiters.remove(place).since)
+        let place = waiters.iter().position(|it| it.disk == event.disk && sectors.contains(&it.sector))?;
+        Some(waiters.remove(place)?.since)
     }
 
     fn waiting(&mut self, event: &IoEvent) -> &mut Time {
@@ -87,7 +86,8 @@ impl Starved {
     pub fn finish(&self, end: Time) -> (u64, u64) {
         let is_starved = |since: Time| since < end && end.since(since) > STARVED;
         let requests = self.waiting.iter().flatten().filter(|since| is_starved(**since)).count() as u64;
-        let without_slot = self.without_slot.iter().flatten().filter(|it| is_starved(it.since)).count() as u64;
+        let without_slot =
+            self.without_slot.iter().flatten().flatten().filter(|it| is_starved(it.since)).count() as u64;
         (self.count, requests + without_slot)
     }
 }
