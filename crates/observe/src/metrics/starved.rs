@@ -7,6 +7,9 @@ use std::collections::VecDeque;
 /// Linux's deadline elevators by a factor of two.
 const STARVED: Span = Span::from_s(1);
 
+/// I/Os of a submitter for which there is room from the first on. A choice: more than one keeps in flight mostly.
+const ROOM: usize = 64;
+
 /// An I/O that waits for a slot.
 #[derive(Clone, Copy, Debug)]
 struct Waiter {
@@ -59,15 +62,24 @@ impl Starved {
             self.without_slot.resize_with(submitter + 1, Default::default);
         }
         let (disk, sector) = (event.disk, event.sector);
-        self.without_slot[submitter][event.op.direction()].push_back(Waiter { disk, sector, since });
+        let waiters = &mut self.without_slot[submitter][event.op.direction()];
+        if waiters.capacity() == 0 {
+            waiters.reserve(ROOM);
+        }
+        waiters.push_back(Waiter { disk, sector, since });
     }
 
     /// The oldest I/O of this submitter within these sectors waits for a slot no more. Returns since when it did.
     fn has_slot(&mut self, event: &IoEvent) -> Option<Time> {
         let waiters = &mut self.without_slot.get_mut(event.submitter.index())?[event.op.direction()];
         let sectors = event.sector..event.sector + u64::from(event.sectors.max(1));
-        let place = waiters.iter().position(|it| it.disk == event.disk && sectors.contains(&it.sector))?;
-        Some(waiters.remove(place)?.since)
+        let is_within = |it: &Waiter| it.disk == event.disk && sectors.contains(&it.sector);
+        // Of several that became one request, the oldest counts.
+        let mut oldest = None;
+        while let Some(waiter) = waiters.iter().position(is_within).and_then(|place| waiters.remove(place)) {
+            oldest = oldest.min(Some(waiter.since)).or(Some(waiter.since));
+        }
+        oldest
     }
 
     fn waiting(&mut self, event: &IoEvent) -> &mut Time {
