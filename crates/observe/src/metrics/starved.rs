@@ -1,22 +1,71 @@
 //! Requests that wait too long to be dispatched, and I/Os that wait too long for a slot, without which they are none.
 
-use goodness_core::{DiskId, IoEvent, IoStage, Operation, Span, Time};
-use std::collections::VecDeque;
+use goodness_core::{IoEvent, IoStage, Operation, Span, Submitter, Time};
+use goodness_queues::{Nodes, Tree};
 
 /// A request that waited longer than this for its device counts as starved. A choice: longer than the read deadline of
 /// Linux's deadline elevators by a factor of two.
 const STARVED: Span = Span::from_s(1);
 
-/// I/Os of a submitter for which there is room from the first on. A choice: more than one keeps in flight mostly.
-const ROOM: usize = 64;
-
 /// An I/O that waits for a slot.
 #[derive(Clone, Copy, Debug)]
 struct Waiter {
-    disk: DiskId,
-    /// Its first sector.
-    sector: u64,
+    submitter: Submitter,
     since: Time,
+}
+
+/// I/Os that wait for a slot. Memory is taken only if more wait than ever before.
+#[derive(Clone, Debug, Default)]
+struct WithoutSlot {
+    /// Numbers of waiters by disk and direction, in the order of their first sectors.
+    by_sector: Vec<[Tree; 2]>,
+    nodes: Nodes<0>,
+    /// By number; those of no I/O are `free`.
+    waiters: Vec<Waiter>,
+    free: Vec<u32>,
+}
+
+impl WithoutSlot {
+    fn push(&mut self, since: Time, event: &IoEvent) {
+        let (disk, waiter) = (usize::from(event.disk.0), Waiter { submitter: event.submitter, since });
+        if self.by_sector.len() <= disk {
+            self.by_sector.resize_with(disk + 1, Default::default);
+        }
+        let number = self.free.pop().unwrap_or(self.waiters.len() as u32);
+        if number as usize == self.waiters.len() {
+            self.waiters.push(waiter);
+            self.nodes.reserve(self.waiters.len());
+            self.free.reserve(self.waiters.len());
+        }
+        self.waiters[number as usize] = waiter;
+        let tree = &mut self.by_sector[disk][event.op.direction()];
+        tree.insert(&mut self.nodes, number, event.sector as i64, []);
+    }
+
+    /// The I/Os of this submitter that begin within these sectors, which became one request, wait no more. Returns
+    /// since when the oldest did.
+    fn take(&mut self, event: &IoEvent) -> Option<Time> {
+        let tree = &mut self.by_sector.get_mut(usize::from(event.disk.0))?[event.op.direction()];
+        let end = (event.sector + u64::from(event.sectors.max(1))) as i64;
+        let mut oldest: Option<Time> = None;
+        let mut next = tree.first_from(&self.nodes, event.sector as i64);
+        while let Some(number) = next.filter(|number| self.nodes.key(*number) < end) {
+            next = tree.next(&self.nodes, number);
+            let Waiter { submitter, since } = self.waiters[number as usize];
+            if submitter == event.submitter {
+                tree.remove(&mut self.nodes, number);
+                self.free.push(number);
+                oldest = Some(oldest.map_or(since, |it| it.min(since)));
+            }
+        }
+        oldest
+    }
+
+    /// Since when each waits.
+    fn since(&self) -> impl Iterator<Item = Time> {
+        let all = self.by_sector.iter().flatten().flat_map(|tree| tree.iter(&self.nodes));
+        all.map(|number| self.waiters[number as usize].since)
+    }
 }
 
 /// Since when requests wait, and I/Os for a slot.
@@ -24,8 +73,7 @@ struct Waiter {
 pub(super) struct Starved {
     /// Arrival time of each request that is not dispatched, by disk and request.
     waiting: Vec<Vec<Time>>,
-    /// I/Os that wait for a slot, by submitter and direction, in order of arrival: the oldest mostly gets one first.
-    without_slot: Vec<[VecDeque<Waiter>; 2]>,
+    without_slot: WithoutSlot,
     count: u64,
 }
 
@@ -33,8 +81,8 @@ impl Starved {
     /// Follows an event; a request counts if it was dispatched while `measuring`.
     pub fn observe(&mut self, at: Time, event: &IoEvent, measuring: bool) {
         match event.stage {
-            IoStage::Waits => self.waits(at, event),
-            IoStage::Inserted => *self.waiting(event) = self.has_slot(event).unwrap_or(at),
+            IoStage::Waits => self.without_slot.push(at, event),
+            IoStage::Inserted => *self.waiting(event) = self.without_slot.take(event).unwrap_or(at),
             IoStage::BackMerged | IoStage::FrontMerged => self.joins(event),
             IoStage::Absorbed => *self.waiting(event) = Time::NEVER,
             IoStage::Issued => {
@@ -49,37 +97,11 @@ impl Starved {
     /// An I/O that waited for a slot has joined a request, which then waits as long. A request that is not inserted
     /// yet waits since it will be.
     fn joins(&mut self, event: &IoEvent) {
-        let Some(since) = self.has_slot(event) else { return };
+        let Some(since) = self.without_slot.take(event) else { return };
         let waiting = self.waiting(event);
         if *waiting != Time::NEVER {
             *waiting = since.min(*waiting);
         }
-    }
-
-    fn waits(&mut self, since: Time, event: &IoEvent) {
-        let submitter = event.submitter.index();
-        if self.without_slot.len() <= submitter {
-            self.without_slot.resize_with(submitter + 1, Default::default);
-        }
-        let (disk, sector) = (event.disk, event.sector);
-        let waiters = &mut self.without_slot[submitter][event.op.direction()];
-        if waiters.capacity() == 0 {
-            waiters.reserve(ROOM);
-        }
-        waiters.push_back(Waiter { disk, sector, since });
-    }
-
-    /// The oldest I/O of this submitter within these sectors waits for a slot no more. Returns since when it did.
-    fn has_slot(&mut self, event: &IoEvent) -> Option<Time> {
-        let waiters = &mut self.without_slot.get_mut(event.submitter.index())?[event.op.direction()];
-        let sectors = event.sector..event.sector + u64::from(event.sectors.max(1));
-        let is_within = |it: &Waiter| it.disk == event.disk && sectors.contains(&it.sector);
-        // Of several that became one request, the oldest counts.
-        let mut oldest = None;
-        while let Some(waiter) = waiters.iter().position(is_within).and_then(|place| waiters.remove(place)) {
-            oldest = oldest.min(Some(waiter.since)).or(Some(waiter.since));
-        }
-        oldest
     }
 
     fn waiting(&mut self, event: &IoEvent) -> &mut Time {
@@ -98,8 +120,7 @@ impl Starved {
     pub fn finish(&self, end: Time) -> (u64, u64) {
         let is_starved = |since: Time| since < end && end.since(since) > STARVED;
         let requests = self.waiting.iter().flatten().filter(|since| is_starved(**since)).count() as u64;
-        let without_slot =
-            self.without_slot.iter().flatten().flatten().filter(|it| is_starved(it.since)).count() as u64;
+        let without_slot = self.without_slot.since().filter(|since| is_starved(*since)).count() as u64;
         (self.count, requests + without_slot)
     }
 }
@@ -107,7 +128,7 @@ impl Starved {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use goodness_core::{RequestId, Submitter};
+    use goodness_core::{DiskId, RequestId};
 
     /// Starved after these events, each at a millisecond, of a write of 8 sectors: dispatched too late, and waiting
     /// after three seconds.
@@ -131,6 +152,14 @@ mod tests {
             starved.observe(Time(ms * 1_000_000), &event, true);
         }
         starved.finish(Time(3_000_000_000))
+    }
+
+    #[test]
+    fn of_waiting_ios_that_became_one_request_none_waits_any_more() {
+        let waits = [(0, IoStage::Waits, 8), (0, IoStage::Waits, 12)];
+        let served = [(100, IoStage::Inserted, 8), (200, IoStage::Issued, 8)];
+        assert_eq!(starved(&[&waits[..], &served].concat()), (0, 0));
+        assert_eq!(starved(&waits), (0, 2), "the control: without a request both wait");
     }
 
     #[test]
