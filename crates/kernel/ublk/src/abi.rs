@@ -2,8 +2,6 @@
 //!
 //! Commands are ioctl-encoded, which needs Linux 6.4. The older plain numbers are not supported.
 
-/// Devices by their numbers: any free one.
-pub const ANY_DEVICE: u32 = u32::MAX;
 /// Offset of the request descriptors in the device's mapping.
 pub const DESCRIPTORS: i64 = 0;
 /// Result of a command that ends because the device is removed.

@@ -1,7 +1,7 @@
 //! A record of each device below `/run`, from which later commands find the device of a killed server.
 
 use serde::{Deserialize, Serialize};
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::PathBuf;
 
@@ -61,6 +61,17 @@ impl Record {
         fs::write(&fresh, serde_json::to_vec(self).map_err(io::Error::other)?)?;
         fs::rename(fresh, path)
     }
+}
+
+/// Waits until no other process makes a device. The turn ends when the file is dropped, or its process killed.
+///
+/// # Errors
+/// The folder of records cannot be made or locked.
+pub fn turn() -> io::Result<File> {
+    fs::create_dir_all(folder())?;
+    let folder = File::open(folder())?;
+    folder.lock()?;
+    Ok(folder)
 }
 
 /// A file about device `number`.

@@ -227,33 +227,23 @@ impl Server {
 
     /// A new device, with its disk.
     fn make(mut control: Control, tender: Tender, options: &Options, backing: Backing) -> Result<Server, ElevateError> {
-        let mut info = DeviceState {
-            queues: 1,
-            depth: options.tags,
-            buffer_bytes: bytes(SECTORS_MAX) as u32,
-            device: abi::ANY_DEVICE,
-            flags: abi::F_USER_RECOVERY | abi::F_USER_RECOVERY_REISSUE | abi::F_CMD_IOCTL_ENCODE,
-            mark: MARK,
-            ..DeviceState::default()
-        };
-        control.add(&mut info).map_err(|why| ElevateError::kernel("making a ublk device", why))?;
         let mut record = Record {
-            device: info.device,
+            device: 0,
             server: 0,
             started: None,
             elevator: options.elevator.clone(),
             backing: backing.path.clone(),
             identity: backing.identity,
             sectors: backing.sectors,
-            tags: info.depth,
+            tags: options.tags,
             depth: options.depth,
             rotational: Some(options.rotational.or(backing.rotational).unwrap_or(true)),
             cpus: options.cpus.clone(),
         };
         record.take_over();
+        add(&mut control, &mut record)?;
         let mut server = Server::new(control, tender, record, backing, options.probes);
         server.goes = true;
-        server.record.write().map_err(|why| ElevateError::kernel("writing down what was made", why))?;
         let (number, params) = (server.record.device, server.params());
         let set = server.control.set_params(number, &params);
         set.map_err(|why| ElevateError::kernel("describing the disk", why))?;
@@ -487,6 +477,38 @@ impl Drop for Server {
         if self.goes {
             // Another failure came first; that one is reported.
             let _ = self.remove();
+        }
+    }
+}
+
+/// Adds a device under the first free number from the record's on, which it puts in `record`. The record is written before the device is
+/// made, so that the next server also finds the device of one that was killed in between.
+fn add(control: &mut Control, record: &mut Record) -> Result<(), ElevateError> {
+    let failed = |why| ElevateError::kernel("making a ublk device", why);
+    // Until this returns, no other server takes the same number.
+    let _turn = record::turn().map_err(failed)?;
+    loop {
+        let number = record.device;
+        let is_served = record::of(number).is_some_and(|it| it.server_lives());
+        if is_served || control.state(number).map_err(failed)?.is_some() {
+            record.device += 1;
+            continue;
+        }
+        record.write().map_err(failed)?;
+        let mut info = DeviceState {
+            queues: 1,
+            depth: record.tags,
+            buffer_bytes: bytes(SECTORS_MAX) as u32,
+            device: number,
+            flags: abi::F_USER_RECOVERY | abi::F_USER_RECOVERY_REISSUE | abi::F_CMD_IOCTL_ENCODE,
+            mark: MARK,
+            ..DeviceState::default()
+        };
+        let Err(why) = control.add(&mut info) else { return Ok(()) };
+        record::forget(number);
+        // Another program has taken the number since.
+        if why.raw_os_error() != Some(libc::EEXIST) {
+            return Err(failed(why));
         }
     }
 }
