@@ -62,7 +62,7 @@ while read -r load seed; do
     renew_domains
     echo > $trace/trace
     # Another phase of the tick for each run.
-    sleep "0.00$seed"
+    sleep "$(printf 0.%03d "$seed")"
     echo 1 > $trace/tracing_on
     play "$load" "$seed" > /tmp/log 2>&1 < /dev/null || { cat /tmp/log; exit 1; }
     echo 0 > $trace/tracing_on
