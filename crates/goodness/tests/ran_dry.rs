@@ -1,12 +1,17 @@
 //! Replays that wait for what was not recorded are not trusted.
 
-use goodness::{Circumstances, Contender, Ends, OpenOptions, Plan, ReplayOptions, open, unwatched};
+use goodness::why::{Explained, Question, why_simulated};
+use goodness::{Circumstances, Contender, Ends, OpenOptions, Plan, ReplayOptions, Work, open, unwatched};
 use std::path::Path;
+
+fn opened(recording: &str, options: &OpenOptions) -> Work {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../recordings/{recording}.ftrace.zst"));
+    open(&path.to_string_lossy(), options, &unwatched).unwrap_or_else(|it| panic!("{it}"))
+}
 
 /// Reasons not to trust a comparison of `arms` on a shipped recording that name a lull.
 fn lulls(recording: &str, options: &OpenOptions, arms: &[&str]) -> Vec<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../recordings/{recording}.ftrace.zst"));
-    let work = open(&path.to_string_lossy(), options, &unwatched).unwrap_or_else(|it| panic!("{it}"));
+    let work = opened(recording, options);
     let typed: Vec<String> = arms.iter().map(ToString::to_string).collect();
     let arms = Contender::arms(&typed, &work.standard_policy().unwrap()).unwrap_or_else(|it| panic!("{it}"));
     let runs = Plan { runs: 1, ..Plan::of(&work, arms) }.run(&unwatched).unwrap_or_else(|it| panic!("{it}"));
@@ -56,4 +61,18 @@ fn a_replay_that_ends_with_its_recording_did_not_run_dry() {
     let replay = ReplayOptions { ends: Ends::Recorded, ..ReplayOptions::default() };
     let once = OpenOptions { replay, ..OpenOptions::default() };
     assert_eq!(lulls(DRY[0], &once, &["base", "*.compute=50%"]), [""; 0]);
+}
+
+/// What `why` checks: a removal after which the service waits for the clients is no answer; the control, which asks
+/// another CPU for `pgbench` alone, is one.
+#[test]
+fn a_removal_after_which_the_replay_runs_dry_is_not_counted_as_checked() {
+    let work = opened(DRY[0], &OpenOptions::default());
+    let contender = Contender::arms(&["base".to_string()], &work.standard_policy().unwrap()).unwrap().remove(0);
+    let run = Explained { work: &work, contender: &contender, seed: 1, replication: 0, judge: &[] };
+    let why = why_simulated(run, &Question::default(), &unwatched).unwrap_or_else(|it| panic!("{it}"));
+    let verdict =
+        |removed: &str| why.checks.iter().find(|it| it.removed.starts_with(removed)).map(|it| &it.verdict[..]);
+    assert_eq!(verdict("postgres.compute=50%"), Some("not_checked"));
+    assert_eq!(verdict("pgbench.affinity=own"), Some("holds"));
 }

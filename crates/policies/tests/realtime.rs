@@ -125,6 +125,22 @@ fn the_throttle_holds_though_another_cpu_idles() {
 
 const CLASSES: [Class; 4] = [Class::Normal, Class::Fifo, Class::Fifo, Class::RoundRobin];
 
+/// The throttle of CPU 1 closes as its real-time task ends, so nobody waits there when it opens. Who waits on CPU 0
+/// comes then.
+#[test]
+fn a_throttle_that_opens_takes_a_task_that_waits_elsewhere() {
+    let long = task(&[Step::Compute(Span::from_us(950_500))]);
+    let tasks = vec![
+        fifo(50, on(&[1], long)),
+        at(900, fifo(50, on(&[0], hog()))),
+        at(955, fifo(40, on(&[0, 1], hog()))),
+        on(&[1], hog()),
+    ];
+    let history = run(("cfs", "6.1"), 2, tasks, 1100);
+    assert_eq!(slices(&history, 1100, 3), [(1, 950, 1000)], "throttled until the period ends");
+    assert_eq!(slices(&history, 1100, 2), [(1, 1000, 1100)]);
+}
+
 fn drawn_steps(rng: &mut Rng, cpus: u64) -> Vec<Step> {
     let mut steps = vec![Step::Compute(Span(rng.within(100_000, 3_000_000)))];
     for _ in 0..rng.within(1, 6) {

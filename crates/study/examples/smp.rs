@@ -13,6 +13,7 @@
 use goodness_core::Seed;
 use goodness_study::smp::figures::{Figures, of_trace};
 use goodness_study::smp::guest::Guest;
+use goodness_study::smp::perfect::Perfect;
 use goodness_study::smp::suite::{self, Cell, Suite};
 use goodness_study::smp::{self, score};
 use std::error::Error;
@@ -51,8 +52,10 @@ fn stated() -> Result<Vec<score::ModelError>, Box<dyn Error>> {
 
 fn compare(suite: &Suite, is_unseen: bool) -> Result<(), Box<dyn Error>> {
     let stated = stated()?;
-    let cases = smp::cases(suite, &suite.half(is_unseen)?, None)?;
-    println!("{} half\n{}", if is_unseen { "unseen" } else { "seen" }, score::table(&cases, WORST));
+    let cells = suite.half(is_unseen)?;
+    let cases = smp::cases(suite, &cells, None)?;
+    let table = score::table(&cases, &Perfect::of(&cells), WORST);
+    println!("{} half\n{table}", if is_unseen { "unseen" } else { "seen" });
     let (inside, all) = score::coverage(&cases, &stated);
     println!("{inside} of {all} values inside the stated error\n");
     Ok(())

@@ -7,6 +7,7 @@
 pub mod as_played;
 pub mod figures;
 pub mod guest;
+pub mod perfect;
 pub mod placement;
 pub mod score;
 pub mod suite;

@@ -1,6 +1,7 @@
 //! Compares simulated cells with played ones, within bounds that were set before anything was measured.
 
 use super::guest::Guest;
+use super::perfect::Perfect;
 use super::suite::Cell;
 use crate::changes::figures::class_of;
 use crate::changes::score::half_width;
@@ -19,6 +20,9 @@ pub const CLASSES: [&str; 9] = [
     "shared_cores",
     "lopsided",
 ];
+
+/// Factor of migrations that no cell should exceed.
+pub const FAR: f64 = 2.5;
 
 /// Largest difference of a figure that is within bounds: relative or absolute, whichever is larger.
 struct Bound {
@@ -84,7 +88,12 @@ impl Case {
     /// True if the means are within the bound.
     #[must_use]
     pub fn is_within(&self) -> bool {
-        let Bound { factor, difference } = bound(self.class());
+        self.is_within_factor(bound(self.class()).factor)
+    }
+
+    /// True if the means are within `factor` or the bound's difference.
+    fn is_within_factor(&self, factor: f64) -> bool {
+        let difference = bound(self.class()).difference;
         let (low, high) = (self.played.min(self.simulated), self.played.max(self.simulated));
         high - low <= difference || high <= low * factor
     }
@@ -120,6 +129,13 @@ pub fn within(cases: &[Case], class: &str) -> (usize, usize) {
     let all: BTreeSet<_> = of_class().map(cell).collect();
     let outside: BTreeSet<_> = of_class().filter(|case| !case.is_within()).map(cell).collect();
     (all.len() - outside.len(), all.len())
+}
+
+/// Cells whose migrations are off by more than a factor of [`FAR`] and 1/s.
+#[must_use]
+pub fn far(cases: &[Case]) -> usize {
+    let is_far = |case: &&Case| case.class() == "migrations" && !case.is_within_factor(FAR);
+    cases.iter().filter(is_far).count()
 }
 
 /// The error of one scheduler in one class of figures.
@@ -197,16 +213,17 @@ pub fn coverage(cases: &[Case], stated: &[ModelError]) -> (usize, usize) {
     (all.iter().filter(|(error, half)| *error <= half + 1e-9).count(), all.len())
 }
 
-/// The counts within bounds as a table, and under each class its worst cells.
+/// The counts within bounds as a table, beside those of a perfect model, and under each class its worst cells.
 #[must_use]
-pub fn table(cases: &[Case], worst: usize) -> String {
+pub fn table(cases: &[Case], perfect: &Perfect, worst: usize) -> String {
     let mut text = String::new();
     for class in CLASSES {
         let (inside, all) = within(cases, class);
         if all == 0 {
             continue;
         }
-        text += &format!("{class:<20} {inside:>3} of {all}\n");
+        let best = perfect.mean(|cases| within(cases, class).0);
+        text += &format!("{class:<20} {inside:>3} of {all}, a perfect model {best:.1}\n");
         let mut outside: Vec<&Case> = cases.iter().filter(|it| it.class() == class && !it.is_within()).collect();
         outside.sort_by(|a, b| b.error().abs().total_cmp(&a.error().abs()));
         for it in outside.iter().take(worst) {
@@ -217,7 +234,8 @@ pub fn table(cases: &[Case], worst: usize) -> String {
             );
         }
     }
-    text
+    let best = perfect.mean(far);
+    text + &format!("migrations off by more than a factor of {FAR}: {}, a perfect model {best:.1}\n", far(cases))
 }
 
 #[cfg(test)]
