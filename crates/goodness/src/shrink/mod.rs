@@ -99,7 +99,7 @@ pub fn shrink(
 }
 
 impl Symptom {
-    /// What to ask for where it is not shown.
+    /// The option that shows it, where it is not shown.
     const fn instead(self) -> &'static str {
         match self {
             Symptom::Difference => "name arms that differ on it",

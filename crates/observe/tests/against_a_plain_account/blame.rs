@@ -32,7 +32,7 @@ impl Film {
             match *event {
                 Event::Wakeup { task, cpu, .. } => {
                     waits[task.index()] = Some((cpu.index(), now));
-                    // Who is there from the start was not woken.
+                    // A task that is there from the start was not woken.
                     film.woken += u64::from(host.subjects[task.index()].judged && now > 0);
                 }
                 Event::Migrate { task, to, .. } => {
