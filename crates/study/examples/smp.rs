@@ -6,7 +6,7 @@
 //! | part | does |
 //! |---|---|
 //! | `compare [--half seen\|unseen]` | simulates all cells and counts those within bounds |
-//! | `errors` | writes `fidelity/smp.toml` from the seen half of `fidelity/smp` |
+//! | `errors` | writes `fidelity/smp.toml` from `fidelity/smp` |
 //! | `starts` | counts starts of hogs on cores of their own, in kernels and simulated |
 //! | `measure` | reads the traces of `scripts/make-smp`, writes `measured.toml` of the suite |
 
@@ -44,10 +44,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// The error that runs carry: that of the seen half of two and four equal CPUs.
+/// The error that runs carry: that of two and four equal CPUs.
 fn stated() -> Result<Vec<score::ModelError>, Box<dyn Error>> {
     let suite = Suite::of("smp").expect("a suite");
-    Ok(score::errors(&smp::cases(&suite, &suite.half(false)?, None)?))
+    Ok(score::errors(&smp::cases(&suite, &suite.cells()?, None)?))
 }
 
 fn compare(suite: &Suite, is_unseen: bool) -> Result<(), Box<dyn Error>> {

@@ -72,7 +72,11 @@ impl Guest {
     /// Plays of `load`: more where starts are counted.
     #[must_use]
     pub fn plays(self, load: &str) -> u64 {
-        if (self.cpus, self.shape, load) == (8, Shape::Threads, "four-hogs") { 20 } else { PLAYS }
+        match (self.cpus, self.shape, load) {
+            (8, Shape::Threads, "four-hogs") => 20,
+            (2 | 4, Shape::Flat, _) => PLAYS,
+            _ => PLAYS / 2,
+        }
     }
 
     /// The scheduler of its kernel. 6.18 and 7.3 preempt lazily, as they are built.

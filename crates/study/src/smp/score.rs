@@ -79,9 +79,6 @@ impl Case {
     #[must_use]
     pub fn error(&self) -> f64 {
         let least = resolution(self.class(), self.guest.cpus);
-        if (self.simulated - self.played).abs() < least {
-            return 0.0;
-        }
         (self.simulated.max(least) / self.played.max(least)).ln()
     }
 
@@ -176,7 +173,7 @@ pub fn errors(cases: &[Case]) -> Vec<ModelError> {
 #[must_use]
 pub fn file(errors: &[ModelError], compared: &BTreeSet<Guest>) -> String {
     let mut text = String::from(
-        "# The measured error of simulated schedulers on several CPUs, from the seen half of the loads, and the\n\
+        "# The measured error of simulated schedulers on several CPUs, from the loads of fidelity/smp, and the\n\
          # kernels that they were compared with, on so many CPUs. Written by\n\
          # cargo run --release -p goodness-study --example smp -- errors\n",
     );
@@ -209,7 +206,7 @@ pub fn coverage(cases: &[Case], stated: &[ModelError]) -> (usize, usize) {
         Some((case.error().abs(), stated.iter().find(is_it)?.half_width))
     };
     let all: Vec<(f64, f64)> = cases.iter().filter_map(half_width).collect();
-    // The largest error of the seen half states itself.
+    // The largest error states itself.
     (all.iter().filter(|(error, half)| *error <= half + 1e-9).count(), all.len())
 }
 

@@ -9,7 +9,7 @@ const CLASSES: [&str; 6] = ["share", "spread", "migrations", "switches", "wakeup
 /// Cells of both halves within bounds, at least: of 26, and of the 18 with enough wake-ups for a p99.
 const LEAST: [usize; 6] = [22, 23, 23, 24, 18, 22];
 /// Per cent of all values inside the error of two and four CPUs, at least.
-const COVERED: usize = 95;
+const COVERED: usize = 90;
 
 fn cases(policy: Option<&str>) -> Vec<Case> {
     let suite = suite("eight");
@@ -20,9 +20,9 @@ fn cases(policy: Option<&str>) -> Vec<Case> {
 /// nor wake-up preemption.
 #[test]
 fn eight_busy_cpus_are_within_bounds_and_inside_the_error_of_fewer() {
-    let own = cases(None);
+    let (own, equal) = (cases(None), suite("smp"));
     assert_within(&own, CLASSES, LEAST);
-    let stated = score::errors(&super::cases(&suite("smp"), false, None));
+    let stated = score::errors(&smp::cases(&equal, &equal.cells().unwrap(), None).unwrap());
     let (inside, all) = score::coverage(&own, &stated);
     assert!(inside * 100 >= all * COVERED, "{inside} of {all}");
     for policy in ["rr", "fifo"] {
