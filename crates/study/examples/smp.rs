@@ -15,6 +15,7 @@ use goodness_study::smp::figures::{Figures, of_trace};
 use goodness_study::smp::guest::Guest;
 use goodness_study::smp::perfect::Perfect;
 use goodness_study::smp::suite::{self, Cell, Suite};
+use goodness_study::smp::table::table;
 use goodness_study::smp::{self, score};
 use std::error::Error;
 use std::path::PathBuf;
@@ -54,7 +55,7 @@ fn compare(suite: &Suite, is_unseen: bool) -> Result<(), Box<dyn Error>> {
     let stated = stated()?;
     let cells = suite.half(is_unseen)?;
     let cases = smp::cases(suite, &cells, None)?;
-    let table = score::table(&cases, &Perfect::of(&cells), WORST);
+    let table = table(&cases, &Perfect::of(&cells), WORST);
     println!("{} half\n{table}", if is_unseen { "unseen" } else { "seen" });
     let (inside, all) = score::coverage(&cases, &stated);
     println!("{inside} of {all} values inside the stated error\n");

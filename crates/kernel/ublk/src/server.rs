@@ -481,8 +481,8 @@ impl Drop for Server {
     }
 }
 
-/// Adds a device under the first free number from the record's on, which it puts in `record`. The record is written before the device is
-/// made, so that the next server also finds the device of one that was killed in between.
+/// Adds a device under the first free number from the record's on, which it puts in `record`. The record is written
+/// before the device is made, so that the next server also finds the device of one that was killed in between.
 fn add(control: &mut Control, record: &mut Record) -> Result<(), ElevateError> {
     let failed = |why| ElevateError::kernel("making a ublk device", why);
     // Until this returns, no other server takes the same number.

@@ -11,6 +11,7 @@ pub mod perfect;
 pub mod placement;
 pub mod score;
 pub mod suite;
+pub mod table;
 
 use as_played::AsPlayed;
 use figures::{Figures, of_run};

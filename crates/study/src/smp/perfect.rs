@@ -54,9 +54,9 @@ mod tests {
     use super::super::guest::GUESTS;
     use super::*;
 
-    fn cell(migrations: &[f64]) -> Cell {
+    fn cell(load: &str, migrations: &[f64]) -> Cell {
         let plays = BTreeMap::from([("migrations".to_string(), migrations.to_vec())]);
-        Cell { load: "a".into(), guest: GUESTS[0], is_unseen: false, plays }
+        Cell { load: load.into(), guest: GUESTS[0], is_unseen: false, plays }
     }
 
     fn within(cells: &[Cell]) -> f64 {
@@ -65,8 +65,8 @@ mod tests {
 
     #[test]
     fn equal_plays_are_always_met_and_uneven_ones_sometimes() {
-        assert_eq!(within(&[cell(&[5.0; 12]), cell(&[9.0; 12])]), 2.0);
-        let rare = within(&[cell(&[40.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])]);
+        assert_eq!(within(&[cell("a", &[5.0; 12]), cell("b", &[9.0; 12])]), 2.0);
+        let rare = within(&[cell("a", &[40.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])]);
         assert!(rare > 0.2 && rare < 0.7, "{rare}");
     }
 }
