@@ -1,4 +1,4 @@
-//! What a perfect model would come to: one whose runs are plays of Linux.
+//! The counts that a perfect model would reach: its runs are plays of Linux.
 //!
 //! Plays of one cell differ by their starts, and so do the means of a few. So even runs that are drawn from the plays
 //! themselves are not within bounds everywhere.
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// Draws of plays and runs. A choice: the mean of the counts varies by less than a fifth of a cell.
 const DRAWS: u32 = 200;
 
-/// What a perfect model would come to.
+/// Draws of a perfect model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Perfect(Vec<Vec<Case>>);
 

@@ -1,4 +1,4 @@
-//! What is within bounds, as a table.
+//! The table of cells within bounds.
 
 use super::perfect::Perfect;
 use super::score::{CLASSES, Case, FAR, far, within};
