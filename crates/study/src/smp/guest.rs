@@ -74,8 +74,7 @@ impl Guest {
     pub fn plays(self, load: &str) -> u64 {
         match (self.cpus, self.shape, load) {
             (8, Shape::Threads, "four-hogs") => 20,
-            (2 | 4, Shape::Flat, _) => PLAYS,
-            _ => PLAYS / 2,
+            _ => PLAYS,
         }
     }
 

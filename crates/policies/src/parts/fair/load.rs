@@ -197,8 +197,7 @@ impl Loads {
         }
         let series = own.series;
         there.series.attach(&Series { load: 0, ..series });
-        self.moves_load(now, queue, series.load as i64);
-        self.moves_runnable(now, queue, series.runnable as i64);
+        self.moves(now, queue, &series, true);
     }
 
     /// Takes the averages of `task` out of its CPU's and its group's.
@@ -209,8 +208,7 @@ impl Loads {
         let there = &mut self.cpus[cpu.index()];
         there.advance(now);
         there.series.detach(&Series { load: 0, ..series });
-        self.moves_load(now, queue, -(series.load as i64));
-        self.moves_runnable(now, queue, -(series.runnable as i64));
+        self.moves(now, queue, &series, false);
     }
 
     /// `task` leaves its queue; `sleeps` if it waits for something.
@@ -304,6 +302,8 @@ impl Loads {
         own.advance(there.advance(now));
         own.runs = runs;
         there.present.runs = runs;
+        let queue = own.queue;
+        self.runs_below(now, queue, runs);
     }
 
     /// Puts `task`, which balancing refused, in front of its CPU's list.

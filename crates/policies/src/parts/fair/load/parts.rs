@@ -2,8 +2,7 @@
 //!
 //! Source: docs/specs/groups-locks.md sections 1.2 and 1.5. A group's weight is divided among CPUs by the load of its
 //! queues, which each CPU publishes from time to time.
-//! Departures: publications are at least a millisecond apart in all kernels; the load of a group's entity is an average
-//! of its own, where the kernel passes on at once the load of a task that comes or goes.
+//! Departure: publications are at least a millisecond apart in all kernels.
 
 use super::super::order::{EntityId, QueueId};
 use super::{FULL, Loads, Presence, Series};
@@ -15,12 +14,14 @@ const PUBLISHED: Span = Span::from_ms(1);
 /// A group on one CPU.
 #[derive(Clone, Copy, Debug, Default)]
 struct Part {
-    /// Averages of its queue: load of the entities there, and runnable tasks there and below.
+    /// Averages of its queue: load of the entities there, and runnable tasks and utilisation there and below.
     inner: Series,
     /// Weight of the entities on its queue.
     inside: u64,
     /// Runnable tasks on its queue and below.
     tasks: u64,
+    /// True if one of them runs.
+    runs: bool,
     /// Load of its entity in the parent's queue, scaled by `weight`.
     own: Series,
     weight: u64,
@@ -61,10 +62,30 @@ struct Sums {
 
 impl Part {
     fn advance(&mut self, now: Time) {
-        self.inner.advance(now, Presence { weight: self.inside, tasks: self.tasks, runs: false }, 1);
+        self.inner.advance(now, Presence { weight: self.inside, tasks: self.tasks, runs: self.runs }, 1);
         let on_queue = Presence { weight: self.on_queue.into(), ..Presence::default() };
         self.own.advance(now, on_queue, self.weight);
     }
+
+    /// Sum of its entity after `change` to that of a task below. What comes is added, as if nothing had been there at
+    /// the same time. When something goes, what stays on the queue is taken to have been there equally long; it has
+    /// been there for as long as it ran.
+    fn sum_after(&self, change: TaskChange) -> u64 {
+        match change {
+            TaskChange::Comes(sum) => (self.own.load_sum + sum).min(self.own.divisor()),
+            TaskChange::Goes => {
+                let each = self.inner.load_sum.checked_div(self.inside).unwrap_or(0);
+                self.own.load_sum.min(each).max(self.inner.util_sum / FULL)
+            }
+        }
+    }
+}
+
+/// A task comes, whose load without its weight has this sum, or goes.
+#[derive(Clone, Copy, Debug)]
+enum TaskChange {
+    Comes(u64),
+    Goes,
 }
 
 /// All groups on all CPUs.
@@ -187,16 +208,34 @@ impl Loads {
         }
         part.advance(now);
         let change = if part.on_queue { weight as i64 - part.weight as i64 } else { 0 };
-        let load = part.own.load;
-        part.own.load = load * weight / part.weight.max(1);
-        let after = part.own.load;
         part.weight = weight;
+        let load = part.own.set_load_sum(weight, part.own.load_sum);
         self.weighs(now, around, change);
-        self.moves_load(now, around, after as i64 - load as i64);
+        self.moves_load(now, around, load);
     }
 
-    /// The load of a queue changes at once, as something with load comes or goes.
-    pub(super) fn moves_load(&mut self, now: Time, queue: QueueId, change: i64) {
+    /// A task of `queue` with these averages comes to its CPU, or has gone: the averages of the queue and those around
+    /// it change at once.
+    pub(super) fn moves(&mut self, now: Time, queue: QueueId, task: &Series, comes: bool) {
+        let sign = if comes { 1 } else { -1 };
+        self.moves_load(now, queue, sign * task.load as i64);
+        let others = Series { load: 0, ..*task };
+        self.parts.each_up(now, queue, |part| match comes {
+            true => part.inner.attach(&others),
+            false => part.inner.detach(&others),
+        });
+        let change = if comes { TaskChange::Comes(task.load_sum) } else { TaskChange::Goes };
+        let mut below = queue;
+        while let Some(around) = self.parts.around.get(below.index()).copied().flatten() {
+            let Some(part) = self.parts.at(below) else { break };
+            let load = part.own.set_load_sum(part.weight, part.sum_after(change));
+            self.moves_load(now, around, load);
+            below = around;
+        }
+    }
+
+    /// The load of a queue changes at once.
+    fn moves_load(&mut self, now: Time, queue: QueueId, change: i64) {
         let series = match self.parts.at(queue) {
             Some(part) => {
                 part.advance(now);
@@ -236,9 +275,9 @@ impl Loads {
         self.parts.each_up(now, queue, |part| part.tasks = part.tasks.wrapping_add_signed(change));
     }
 
-    /// Adds `change` to the averages of runnable tasks of `queue` and its ancestors at once, as a task comes or goes.
-    pub(super) fn moves_runnable(&mut self, now: Time, queue: QueueId, change: i64) {
-        self.parts.each_up(now, queue, |part| part.inner.add_runnable(change));
+    /// A task of `queue` runs from now on, or stops.
+    pub(super) fn runs_below(&mut self, now: Time, queue: QueueId, runs: bool) {
+        self.parts.each_up(now, queue, |part| part.runs = runs);
     }
 
     /// Load of a task on a queue, as a part of its CPU's.

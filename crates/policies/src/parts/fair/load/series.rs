@@ -118,7 +118,7 @@ impl Series {
     }
 
     /// Divisor of the sums at this place in a period.
-    fn divisor(&self) -> u64 {
+    pub(super) fn divisor(&self) -> u64 {
         MOST - PERIOD + self.partial()
     }
 
@@ -135,10 +135,12 @@ impl Series {
         self.load_sum = self.load_sum.saturating_add_signed(change * self.divisor() as i64);
     }
 
-    /// The average number of tasks changes at once.
-    pub(super) fn add_runnable(&mut self, change: i64) {
-        self.runnable = self.runnable.saturating_add_signed(change);
-        self.runnable_sum = self.runnable_sum.saturating_add_signed(change * self.divisor() as i64);
+    /// Sets the sum of a load that is scaled by `weight`, and returns by how much the average changes.
+    pub(super) fn set_load_sum(&mut self, weight: u64, sum: u64) -> i64 {
+        let before = self.load;
+        self.load_sum = sum;
+        self.load = weight * sum / self.divisor();
+        self.load as i64 - before as i64
     }
 
     /// Continues on the clock of another CPU, which shows `now`.
