@@ -68,16 +68,14 @@ impl Part {
     }
 
     /// Sum of its entity after `change` to that of a task below. What comes is added, as if nothing had been there at
-    /// the same time. When something goes, what stays on the queue is taken to have been there equally long; it has
-    /// been there for as long as it ran.
+    /// the same time. When something goes, what stays on the queue is taken to have been there equally long. It has
+    /// been there for as long as it ran, which is more than always while hogs that shared two CPUs are on one.
     fn sum_after(&self, change: TaskChange) -> u64 {
-        match change {
+        let sum = match change {
             TaskChange::Comes(sum) => (self.own.load_sum + sum).min(self.own.divisor()),
-            TaskChange::Goes => {
-                let each = self.inner.load_sum.checked_div(self.inside).unwrap_or(0);
-                self.own.load_sum.min(each).max(self.inner.util_sum / FULL)
-            }
-        }
+            TaskChange::Goes => self.own.load_sum.min(self.inner.load_sum.checked_div(self.inside).unwrap_or(0)),
+        };
+        sum.max(self.inner.util_sum / FULL)
     }
 }
 
