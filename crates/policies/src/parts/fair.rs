@@ -414,8 +414,10 @@ impl<O: Order> CpuPolicy for Stack<O> {
 
     fn dequeue(&mut self, cx: &Context, cpu: CpuId, task: TaskId, why: Dequeue) {
         self.leaves(cx, task, false);
-        if why == Dequeue::Kill {
-            self.loads.forget(cx.now, task);
+        match why {
+            Dequeue::Kill => self.loads.forget(cx.now, task),
+            Dequeue::Migrate => self.loads.detach(cx.now, task),
+            Dequeue::Change => {}
         }
         if self.listed[task].take().is_some() {
             self.cpus[cpu.index()].realtime.remove(&mut self.members, task);

@@ -201,7 +201,7 @@ impl Loads {
     }
 
     /// Takes the averages of `task` out of its CPU's and its group's.
-    fn detach(&mut self, now: Time, task: TaskId) {
+    pub fn detach(&mut self, now: Time, task: TaskId) {
         let own = &mut self.tasks[task];
         let Some(cpu) = own.attached.take() else { return };
         let (queue, series) = (own.queue, own.series);

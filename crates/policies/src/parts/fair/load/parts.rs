@@ -227,7 +227,14 @@ impl Loads {
         while let Some(around) = self.parts.around.get(below.index()).copied().flatten() {
             let Some(part) = self.parts.at(below) else { break };
             let load = part.own.set_load_sum(part.weight, part.sum_after(change));
+            let is_empty = part.inside == 0;
             self.moves_load(now, around, load);
+            if !comes {
+                self.parts.publish(now, below);
+            }
+            if is_empty && !comes {
+                self.part_leaves(now, below);
+            }
             below = around;
         }
     }
