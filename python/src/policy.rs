@@ -299,7 +299,7 @@ impl CpuPolicy for Scripted {
     }
 
     fn balance(&mut self, cx: &View, cpu: CpuId, idle: Idle) -> Option<Pull> {
-        if !self.balances || idle == Idle::Others {
+        if !self.balances {
             return None;
         }
         let idle = if idle == Idle::Newly { "newly" } else { "busy" };

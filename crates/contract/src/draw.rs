@@ -105,7 +105,7 @@ pub(crate) fn draw_machine(rng: &mut Rng, cpus: u32, is_unequal: bool) -> Machin
             sleep: Span(rng.below(4_000)),
             timer: Span(rng.below(6_000)),
             idle_exit: Span(rng.below(50_000)),
-            idle_balance: Span(Seed(switch.0).stream("idle balance", 0).rng().below(100_000)),
+            late_balance: Span(Seed(switch.0).stream("late balance", 0).rng().below(100_000)),
             migration: [Span(100), Span(1_000), Span(5_000), Span(20_000)],
             cache_refill: Span(rng.below(3_000)),
             lock_handover: Span(rng.below(500)),

@@ -49,6 +49,10 @@ impl CpuPolicy for Liar {
         self.inner.balance(cx, cpu, idle)
     }
 
+    fn balances_later(&self, cpu: CpuId) -> bool {
+        self.inner.balances_later(cpu)
+    }
+
     fn next_timer(&self) -> Option<Time> {
         self.inner.next_timer()
     }

@@ -83,9 +83,9 @@ pub struct Costs {
     pub timer: Span,
     /// From the wake-up until an idle CPU runs its first instruction.
     pub idle_exit: Span,
-    /// From the tick of a busy CPU that finds idle ones until one of those balances for all of them. A policy that
-    /// does not balance for idle CPUs ignores it.
-    pub idle_balance: Span,
+    /// From the tick of a busy CPU until what it balances later: idle CPUs, and as a rule itself. A policy that does
+    /// all at the tick ignores it.
+    pub late_balance: Span,
     /// Extra CPU time of a task's first slice after a migration, by distance (see [`Level`]).
     pub migration: [Span; 4],
     /// Extra CPU time of a slice if another task ran on the CPU in between.
@@ -263,9 +263,9 @@ impl Machine {
 
     /// The reason for which idle CPUs cannot be balanced so late; `None` if they can.
     #[must_use]
-    pub fn idle_balance_is_late(&self) -> Option<String> {
-        let (delay, tick) = (self.costs.idle_balance, self.tick());
-        (delay >= tick).then(|| format!("idle_balance = {delay} is no shorter than a tick, {tick}"))
+    pub fn late_balance_is_late(&self) -> Option<String> {
+        let (delay, tick) = (self.costs.late_balance, self.tick());
+        (delay >= tick).then(|| format!("late_balance = {delay} is no shorter than a tick, {tick}"))
     }
 
     /// True if some CPU is faster than another.

@@ -106,11 +106,17 @@ pub trait CpuPolicy {
     fn charge(&mut self, cx: &Context, cpu: CpuId, task: TaskId, ran: Span, why: Stop) -> Resched;
 
     /// Proposes a migration. Called when `cpu` found nothing to run (repeatedly, until it has a task or the result is
-    /// `None`), on its ticks, and on [`Idle::Others`] after them. The host migrates: the policy gets `dequeue(Migrate)`
+    /// `None`), on its ticks, and on [`Idle::Later`] after them. The host migrates: the policy gets `dequeue(Migrate)`
     /// and `enqueue(Migrated)`. A running task may be proposed; it is charged as `Preempted` and then enqueued.
     fn balance(&mut self, cx: &Context, cpu: CpuId, idle: Idle) -> Option<Pull> {
         let _ = (cx, cpu, idle);
         None
+    }
+
+    /// True if `balance` with [`Idle::Later`] should follow for `cpu`, which ticked and was balanced now.
+    fn balances_later(&self, cpu: CpuId) -> bool {
+        let _ = cpu;
+        false
     }
 
     /// Preemption model of the kernel that the policy is part of. Simulating hosts apply it.
@@ -305,9 +311,9 @@ pub enum Idle {
     Newly,
     /// The CPU is busy and its timer ticked.
     Busy,
-    /// The CPU's timer ticked [`Costs::idle_balance`](crate::Costs::idle_balance) ago, when it was busy: idle CPUs are
-    /// balanced now. Comes only if that is not zero; else they are balanced with `Busy`.
-    Others,
+    /// The CPU's timer ticked [`Costs::late_balance`](crate::Costs::late_balance) ago, when it was busy, and
+    /// [`Policy::balances_later`] said then that there is more to balance. Other CPUs have made their choices since.
+    Later,
 }
 
 /// The task to run next.

@@ -310,7 +310,7 @@ pub(crate) fn machine(edits: &[Edit], machine: &Machine) -> Result<Machine, Refu
         let mut made = Machine::new(&edited.name, cpus, hz).map_err(|why| wrong(&edit.text, &why))?;
         (made.costs, made.sibling_speed) = (edited.costs.clone(), edited.sibling_speed);
         made.workers = edited.workers;
-        if let Some(why) = made.idle_balance_is_late() {
+        if let Some(why) = made.late_balance_is_late() {
             return Err(wrong(&edit.text, &why));
         }
         if hz == edited.hz {
@@ -544,9 +544,9 @@ mod tests {
         let four = machine(&[edit("cpus=4"), edit("hz=1000")], &two).unwrap();
         assert_eq!((four.cpu_count(), four.hz, four.costs.interrupt), (4, 1000, Span(7)));
         assert_eq!(four.workers, two.workers);
-        two.costs.idle_balance = Span::from_us(1_500);
+        two.costs.late_balance = Span::from_us(1_500);
         let late = machine(&[edit("hz=1000")], &two).unwrap_err().to_string();
-        assert!(late.contains("idle_balance = 1.5ms is no shorter than a tick"), "{late}");
+        assert!(late.contains("late_balance = 1.5ms is no shorter than a tick"), "{late}");
         assert_eq!(four.cpu(CpuId(3)).core, 3);
         assert_eq!(machine(&[edit("cpus=1")], &four).unwrap().cpu_count(), 1);
     }

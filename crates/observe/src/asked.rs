@@ -229,6 +229,10 @@ impl<A: Asker + 'static> CpuPolicy for Asked<A> {
         self.policy.balance(cx, cpu, idle)
     }
 
+    fn balances_later(&self, cpu: CpuId) -> bool {
+        self.policy.balances_later(cpu)
+    }
+
     fn preemption(&self) -> Preemption {
         self.policy.preemption()
     }

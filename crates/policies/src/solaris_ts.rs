@@ -251,7 +251,7 @@ impl CpuPolicy for SolarisTs {
     fn balance(&mut self, cx: &Context, cpu: CpuId, idle: Idle) -> Option<Pull> {
         match idle {
             Idle::Newly => self.load.steal(cx, cpu, |from| self.cpus[from.index()].queue.iter(&self.links)),
-            Idle::Busy | Idle::Others => None,
+            Idle::Busy | Idle::Later => None,
         }
     }
 

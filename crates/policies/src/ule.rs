@@ -303,7 +303,7 @@ impl CpuPolicy for Ule {
     fn balance(&mut self, cx: &Context, cpu: CpuId, idle: Idle) -> Option<Pull> {
         let pull = match idle {
             Idle::Newly => return self.steal(cx, cpu),
-            Idle::Others => return None,
+            Idle::Later => return None,
             Idle::Busy if cx.now < self.cpus[cpu.index()].next_balance => return None,
             Idle::Busy => self.steal(cx, cpu),
         };

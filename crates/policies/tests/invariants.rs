@@ -210,6 +210,10 @@ impl CpuPolicy for Planted {
         self.policy.balance(cx, cpu, idle)
     }
 
+    fn balances_later(&self, cpu: CpuId) -> bool {
+        self.policy.balances_later(cpu)
+    }
+
     fn preemption(&self) -> Preemption {
         self.policy.preemption()
     }

@@ -219,6 +219,10 @@ impl CpuPolicy for Pushless {
         self.0.balance(cx, cpu, idle)
     }
 
+    fn balances_later(&self, cpu: CpuId) -> bool {
+        self.0.balances_later(cpu)
+    }
+
     fn waiting_realtime(&self) -> Option<u32> {
         self.0.waiting_realtime()
     }

@@ -281,6 +281,10 @@ impl CpuPolicy for Planted {
         self.policy.balance(cx, cpu, idle)
     }
 
+    fn balances_later(&self, cpu: CpuId) -> bool {
+        self.policy.balances_later(cpu)
+    }
+
     fn waiting_reservations(&self) -> Option<u32> {
         self.policy.waiting_reservations()
     }

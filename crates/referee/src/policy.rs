@@ -520,6 +520,12 @@ impl<P: CpuPolicy + ?Sized> Referee<P> {
         Some(Move::Queued(pull, self.enqueue(task, to, Enqueue::Migrated)))
     }
 
+    /// True if the policy balances after this tick of `cpu`, too.
+    #[must_use]
+    pub fn balances_later(&self, cpu: CpuId) -> bool {
+        self.about.needs.balance && self.policy.balances_later(cpu)
+    }
+
     /// Counts a move proposed by the balancing of `cpu`. A task may move several times at one instant, for several CPUs
     /// at several levels, but not without end.
     fn count_move(&mut self, cpu: CpuId) -> Result<(), String> {

@@ -9,6 +9,7 @@ pub mod class {
     pub const TICK: u8 = 1;
     pub const SLACK: u8 = 2;
     pub const RESCHEDULE: u8 = 3;
+    pub const BALANCE: u8 = 4;
 }
 
 /// A scheduled event. A task that sleeps waits for nothing but its timer, so a timer is never stale.
@@ -41,7 +42,7 @@ pub enum Entry {
     /// A CPU comes back online.
     Online(CpuId),
     /// CPUs that idle are balanced, after the tick of this one.
-    Others(CpuId),
+    Later(CpuId),
 }
 
 /// An entry as the wheel keeps it: kind, CPU and number in one word, which is stored and loaded as such.
@@ -71,7 +72,7 @@ impl Packed {
             Entry::Warm => (10, 0),
             Entry::Fault(index) => (11, index),
             Entry::Online(cpu) => (12, cpu.0),
-            Entry::Others(cpu) => (13, cpu.0),
+            Entry::Later(cpu) => (13, cpu.0),
         };
         Packed((kind & 0xff) << KIND | kind >> 8 << 32 | u64::from(number))
     }
@@ -99,7 +100,7 @@ impl Packed {
             10 => Entry::Warm,
             11 => Entry::Fault(number),
             12 => Entry::Online(CpuId(number)),
-            _ => Entry::Others(CpuId(number)),
+            _ => Entry::Later(CpuId(number)),
         }
     }
 }
@@ -139,7 +140,7 @@ mod tests {
         let (task, cpu, most) = (TaskId(u32::MAX - 1), CpuId(65_535), u32::MAX);
         let numbered = [Entry::Timer(task), Entry::Slack(task), Entry::Start(task), Entry::FirstWake(task)];
         let others = [Entry::Tick(cpu), Entry::Outsider(most), Entry::Reschedule(cpu, most), Entry::Reschedule(cpu, 0)];
-        let faults = [Entry::Fault(most), Entry::Online(cpu), Entry::Others(cpu)];
+        let faults = [Entry::Fault(most), Entry::Online(cpu), Entry::Later(cpu)];
         let plain = [Entry::Disks, Entry::Flusher, Entry::Policy, Entry::Warm].into_iter().chain(faults);
         for entry in numbered.into_iter().chain(others).chain(plain) {
             let packed = Packed::of(entry);

@@ -197,7 +197,7 @@ fn pulled(costs: Costs) -> String {
 #[test]
 fn idle_cpus_are_balanced_after_the_tick_if_that_takes_time() {
     assert_eq!(pulled(Costs::default()), "a 0..9  b 0..0  b 9..59  a@1 20..21");
-    let later = pulled(Costs { idle_balance: US(60), ..Costs::default() });
+    let later = pulled(Costs { late_balance: US(60), ..Costs::default() });
     assert_eq!(later, "a 0..9  b 0..0  b 9..59  a@1 20.06..21.06");
 }
 

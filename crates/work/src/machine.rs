@@ -170,7 +170,7 @@ pub const KEYS: &[Key] = &[
     key("timer", "time", r#""0""#, "time of the interrupt that ends a sleep", r#"timer = "2us""#),
     key("interrupt", "time", r#""0""#, "delay until another CPU reacts", r#"interrupt = "2us""#),
     key("idle_exit", "time", r#""0""#, "delay until an idle CPU runs", r#"idle_exit = "2us""#),
-    key("idle_balance", "time", r#""0""#, "delay from a tick until idle CPUs are balanced", r#"idle_balance = "40us""#),
+    key("late_balance", "time", r#""0""#, "delay from a tick until idle CPUs are balanced", r#"late_balance = "40us""#),
     key(
         "worker_every",
         "time",
@@ -307,7 +307,7 @@ fn from_pairs(name: &str, pairs: &[(String, String)]) -> Result<Machine, String>
     machine.workers = workers(&draft, machine.tick()).map_err(in_all)?;
     machine.costs = draft.costs;
     machine.sibling_speed = draft.sibling_speed;
-    match machine.idle_balance_is_late() {
+    match machine.late_balance_is_late() {
         Some(why) => Err(in_all(why)),
         None => Ok(machine),
     }
@@ -350,7 +350,7 @@ fn cost<'a>(costs: &'a mut Costs, key: &str) -> Option<&'a mut Span> {
         "timer" => &mut costs.timer,
         "interrupt" => &mut costs.interrupt,
         "idle_exit" => &mut costs.idle_exit,
-        "idle_balance" => &mut costs.idle_balance,
+        "late_balance" => &mut costs.late_balance,
         "cache_refill" => &mut costs.cache_refill,
         "lock_handover" => &mut costs.lock_handover,
         "migration_smt" => &mut costs.migration[Level::Smt as usize],
@@ -503,7 +503,7 @@ mod tests {
             ("worker_every=9000h", "up to 3600s"),
             ("worker_every=3ms", "worker_every = 3ms is shorter than a tick, 4ms"),
             ("worker_every=9ms,worker_run=9ms", "worker_run = 9ms is not shorter than worker_every = 9ms"),
-            ("idle_balance=4ms", "idle_balance = 4ms is no shorter than a tick, 4ms"),
+            ("late_balance=4ms", "late_balance = 4ms is no shorter than a tick, 4ms"),
             ("missing.toml", "cannot be read"),
         ] {
             let sentence = parse_machine(text).unwrap_err();

@@ -78,6 +78,10 @@ impl CpuPolicy for Swapping {
     fn balance(&mut self, cx: &Context, cpu: CpuId, idle: Idle) -> Option<Pull> {
         self.inner.balance(cx, cpu, idle)
     }
+
+    fn balances_later(&self, cpu: CpuId) -> bool {
+        self.inner.balances_later(cpu)
+    }
     fn preemption(&self) -> Preemption {
         self.inner.preemption()
     }

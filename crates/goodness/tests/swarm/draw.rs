@@ -230,7 +230,7 @@ fn machine(rng: &mut dyn Source, cpus: u64) -> String {
         for key in ["search", "insert", "balance", "lock_handover"] {
             let _ = write!(text, ", {key} = \"{}ns\"", rng.below(50));
         }
-        for key in ["migration_cache", "migration_node", "migration_machine", "idle_balance"] {
+        for key in ["migration_cache", "migration_node", "migration_machine", "late_balance"] {
             let _ = write!(text, ", {key} = \"{}ns\"", rng.below(50_000));
         }
         if rng.below(2) == 0 {

@@ -481,7 +481,7 @@ impl Host {
         let ran = self.settle(task, event);
         let asked = self.referee.tick(cpu, ran);
         self.asked.extend(asked);
-        self.balance_busy(cpu);
+        self.balance_ticked(cpu);
     }
 }
 

@@ -240,7 +240,7 @@ impl Domains {
         cpu: CpuId,
         why: Idle,
     ) -> Option<Pull> {
-        if queues.waiting() == 0 || why == Idle::Others {
+        if queues.waiting() == 0 {
             return None;
         }
         if let Some(pull) = self.go_on(cx, queues, cpu) {

@@ -488,6 +488,10 @@ impl<O: Order> CpuPolicy for Stack<O> {
         self.propose(cx, cpu, idle)
     }
 
+    fn balances_later(&self, cpu: CpuId) -> bool {
+        self.balances_late(cpu)
+    }
+
     fn preemption(&self) -> Preemption {
         self.order.order().preemption()
     }

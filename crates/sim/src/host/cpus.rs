@@ -395,9 +395,9 @@ impl Host<'_> {
         if self.is_at_fault() {
             return;
         }
-        if self.balances_later {
-            let at = now + self.machine.costs.idle_balance;
-            self.agenda.calendar.push(at, class::RESCHEDULE, Entry::Others(cpu));
+        if self.referee.balances_later(cpu) {
+            let at = now + self.machine.costs.late_balance;
+            self.agenda.calendar.push(at, class::BALANCE, Entry::Later(cpu));
         }
         let cost = self.effort_cost(cpu) + self.machine.costs.tick;
         if cost > Span::ZERO {
@@ -408,16 +408,16 @@ impl Host<'_> {
         self.agenda.calendar.push(self.machine.next_tick(now), class::TICK, Entry::Tick(cpu));
     }
 
-    /// Moves tasks as the policy proposes for `cpu` or, on `idle` [`Idle::Others`], for those that idle.
+    /// Moves tasks as the policy proposes at the tick of `cpu` or, on [`Idle::Later`], after it.
     fn balance(&mut self, cpu: CpuId, idle: Idle) {
         while let Some(it) = self.referee.balance(cpu, idle) {
             self.perform_move(it, cpu);
         }
     }
 
-    /// An idle CPU balances for all that idle, some time after the tick of `cpu`. No task is charged for it.
-    pub fn balance_others(&mut self, cpu: CpuId) {
-        self.balance(cpu, Idle::Others);
+    /// Balances what the policy put off at the tick of `cpu`. No task is charged for it.
+    pub fn balance_later(&mut self, cpu: CpuId) {
+        self.balance(cpu, Idle::Later);
         self.referee.take_effort();
     }
 

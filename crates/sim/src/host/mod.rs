@@ -113,8 +113,6 @@ pub struct Host<'a> {
     /// Figures of the limits of groups during the warm-up.
     warm: Vec<(GroupId, CpuStat)>,
     has_policy_timer: bool,
-    /// Idle CPUs are balanced some time after ticks.
-    balances_later: bool,
     /// The policy's model of preemption.
     preemption: Preemption,
     /// Longest time for which a critical section keeps its CPU.
@@ -144,7 +142,6 @@ impl<'a> Host<'a> {
         });
         let mut host = Host {
             has_policy_timer: policy.about.needs.timer,
-            balances_later: policy.about.needs.balance && machine.costs.idle_balance > Span::ZERO,
             preemption: policy.policy.preemption(),
             slice_extension: policy.policy.slice_extension(),
             machine,
@@ -335,7 +332,7 @@ impl<'a> Host<'a> {
             Entry::Flusher => self.flusher_due(),
             Entry::Fault(index) => self.fault_begins(index),
             Entry::Online(cpu) => self.comes_online(cpu),
-            Entry::Others(cpu) => self.balance_others(cpu),
+            Entry::Later(cpu) => self.balance_later(cpu),
             Entry::Warm => self.warm = self.referee.cpu_stats(),
             // An entry overtaken by an earlier one is stale: its consequences were handled then.
             Entry::Policy if self.agenda.policy_timer != self.now() => {}

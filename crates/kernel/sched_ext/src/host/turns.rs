@@ -88,9 +88,16 @@ impl Host {
         self.command(task, cpu, Order::Grant { slice: timeslice });
     }
 
-    /// The balancing of a tick.
-    pub(super) fn balance_busy(&mut self, cpu: CpuId) {
-        while let Some(it) = self.referee.balance(cpu, Idle::Busy) {
+    /// The balancing of a tick, with that which the policy would put off.
+    pub(super) fn balance_ticked(&mut self, cpu: CpuId) {
+        self.balance(cpu, Idle::Busy);
+        if self.referee.balances_later(cpu) {
+            self.balance(cpu, Idle::Later);
+        }
+    }
+
+    fn balance(&mut self, cpu: CpuId, idle: Idle) {
+        while let Some(it) = self.referee.balance(cpu, idle) {
             match it {
                 Move::Queued(pull, asked) => self.moved(pull, asked),
                 Move::Running(Pull { task, from, to }) => return self.stop(from, task, Fate::Moves(to)),

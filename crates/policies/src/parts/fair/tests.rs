@@ -263,13 +263,13 @@ fn idle_cpus_are_balanced_in_the_kernels_order() {
     assert_eq!(next, Time(1_004_000_000), "4 ms after passes that moved nothing, not the tick of 1 ms");
 }
 
-/// The machine's `idle_balance`: passes for idle CPUs come later than the tick, and count as made at it. The control is
+/// The machine's `late_balance`: passes for idle CPUs come later than the tick, and count as made at it. The control is
 /// a CPU whose tick had no reason for them.
 #[test]
 fn idle_cpus_are_balanced_later_where_a_machine_has_that_delay() {
     let delay = Span::from_us(60);
     let mut machine = Machine::flat(4, 1000).expect("a machine");
-    machine.costs.idle_balance = delay;
+    machine.costs.late_balance = delay;
     let mut driver = Driver::on(machine, Settings { kernel: Kernel::V6_18, ..Settings::default() });
     driver.pass(1_000);
     run(&mut driver, 0, Class::Normal);
@@ -282,10 +282,10 @@ fn idle_cpus_are_balanced_later_where_a_machine_has_that_delay() {
         (order.iter().map(|cpu| cpu.0).collect::<Vec<_>>(), next)
     };
     assert_eq!(round(0, Idle::Busy), (vec![0], Time(1_001_000_000)));
-    assert_eq!(round(3, Idle::Others), (vec![], Time(1_001_000_000)));
-    assert_eq!(round(0, Idle::Others), (vec![2, 3, 1], Time(1_004_000_000)));
+    assert_eq!(round(3, Idle::Later), (vec![], Time(1_001_000_000)));
+    assert_eq!(round(0, Idle::Later), (vec![2, 3, 1], Time(1_004_000_000)));
     driver.pass_for(Span(1));
-    driver.call(|stack, cx| assert_eq!(stack.propose(cx, CpuId(0), Idle::Others), None));
+    driver.call(|stack, cx| assert_eq!(stack.propose(cx, CpuId(0), Idle::Later), None));
     let (order, _) = driver.call(|stack, _| stack.balancer.last_round());
     assert_eq!(order, [], "they are balanced once");
 }

@@ -92,6 +92,10 @@ impl<O: Order> CpuPolicy for Recounted<O> {
         self.check(cx, |it| it.balance(cx, cpu, idle))
     }
 
+    fn balances_later(&self, cpu: CpuId) -> bool {
+        self.0.balances_later(cpu)
+    }
+
     fn waiting_realtime(&self) -> Option<u32> {
         self.0.waiting_realtime()
     }
