@@ -1,5 +1,6 @@
 //! Work as a player begins it: a thread of the player makes all threads, they wait until the last one is there, sleep
-//! through a run-up, and are woken at their start. If the work has groups, all of it is in one group, with its groups.
+//! through a run-up, and are woken at their start. When the warm-up ends the player reads what each thread has used. If
+//! the work has groups, all of it is in one group, with its groups.
 
 use goodness_core::{
     Behaviour, BehaviourId, Channel, ChannelKind, Class, CpuId, Group, GroupId, Groups, Seed, Span, Start, Step,
@@ -17,6 +18,10 @@ const MAKING: Span = Span::from_us(160);
 const SETTING_UP: (u64, u64) = (100_000, 400_000);
 /// CPU time of the player after the last thread was made, in which threads set themselves up.
 const READY: Span = Span::from_us(400);
+
+/// CPU time of reading one thread, ns, for each CPU of the machine. In plays it is 90 to 240 us where all CPUs are busy:
+/// emulated CPUs take turns.
+const READING: (u64, u64) = (90_000, 230_000);
 
 /// Work that begins after the run-up. Its threads are made by a thread of the player, which is more urgent than all of
 /// them and not judged, on a CPU drawn from the seed.
@@ -54,9 +59,22 @@ fn late(mut behaviour: Box<dyn Behaviour>, before: [Step; 3], run_up: Span, has_
     })
 }
 
+/// The player as it reads all threads for `span`, when the warm-up is over. It is urgent only while it makes threads, so
+/// this is a task of its own.
+fn reader(at: Time, span: Span) -> TaskSpec {
+    let mut steps = [Step::SleepUntil(at), Step::Compute(span)].into_iter();
+    TaskSpec {
+        name: "reader".into(),
+        start: Start::Forked,
+        task: Task::default(),
+        behaviour: Box::new(move |_: &mut StepContext| steps.next().unwrap_or(Step::Exit)),
+        judged: false,
+    }
+}
+
 /// The thread of the player that makes `threads` and then lets all of them go on.
-fn player(threads: Vec<BehaviourId>, others: Channel, cpu: CpuId, rt_priority: u8) -> TaskSpec {
-    let made = threads.iter().flat_map(|it| [Step::Compute(MAKING), Step::Fork(*it)]);
+fn player(threads: Vec<BehaviourId>, reads: BehaviourId, others: Channel, cpu: CpuId, rt_priority: u8) -> TaskSpec {
+    let made = threads.iter().flat_map(|it| [Step::Compute(MAKING), Step::Fork(*it)]).chain([Step::Fork(reads)]);
     let woken = threads.iter().map(|_| Step::Wake(others));
     let steps: Vec<Step> = made.chain([Step::Compute(READY)]).chain(woken).collect();
     let mut steps = steps.into_iter();
@@ -113,10 +131,13 @@ impl WorkloadSource for AsPlayed<'_> {
                 task.behaviour = late(behaviour, before, run_up, has_groups);
             }
         }
+        let reading = Span(rng.within(READING.0, READING.1)) * u64::from(self.cpus) * work.tasks.len() as u64;
         let cpu = rng.below(self.cpus.into()) as u32;
         let most = work.tasks.iter().map(|it| it.task.rt_priority).max().unwrap_or_default();
         assert!(most < 99, "nothing can be more urgent");
-        work.tasks.push(player(threads, others, CpuId(cpu), most + 1));
+        let reads = BehaviourId(work.tasks.len() as u32);
+        work.tasks.push(reader(Time::ZERO + work.warmup + run_up, reading));
+        work.tasks.push(player(threads, reads, others, CpuId(cpu), most + 1));
         work.channels.push(ChannelKind::Semaphore);
         if has_groups {
             enclose(&mut work);
@@ -203,14 +224,29 @@ mod tests {
     #[test]
     fn a_thread_of_the_player_makes_the_others_and_lets_them_go() {
         let mut work = AsPlayed { source: &Load, cpus: 4 }.build(Seed(1), 0);
-        let told = (work.tasks[1].judged, work.tasks[1].task.class, work.tasks[1].task.rt_priority);
+        let told = (work.tasks[2].judged, work.tasks[2].task.class, work.tasks[2].task.rt_priority);
         assert_eq!(told, (false, Class::Fifo, 1));
         let mut rng: Rng = Seed(1).stream("test", 0).rng();
-        let steps: Vec<Step> = (0..5).map(|_| step(&mut work, 1, time(0), &mut rng)).collect();
+        let steps: Vec<Step> = (0..6).map(|_| step(&mut work, 2, time(0), &mut rng)).collect();
         let (made, ready) = (Step::Compute(MAKING), Step::Compute(READY));
-        assert_eq!(steps, [made, Step::Fork(BehaviourId(0)), ready, Step::Wake(Channel(0)), Step::Exit]);
-        let cpu = |seed| AsPlayed { source: &Load, cpus: 4 }.build(Seed(seed), 0).tasks[1].task.first_cpu;
+        let [load, reader] = [0, 1].map(|it| Step::Fork(BehaviourId(it)));
+        assert_eq!(steps, [made, load, reader, ready, Step::Wake(Channel(0)), Step::Exit]);
+        let cpu = |seed| AsPlayed { source: &Load, cpus: 4 }.build(Seed(seed), 0).tasks[2].task.first_cpu;
         assert!((1..20).any(|seed| cpu(seed) != cpu(0)), "its CPU is drawn");
         assert!((0..20).all(|seed| cpu(seed).0 < 4));
+    }
+
+    #[test]
+    fn the_player_reads_the_threads_when_the_warm_up_ends() {
+        let mut work = AsPlayed { source: &Load, cpus: 4 }.build(Seed(1), 0);
+        assert_eq!((work.tasks[1].judged, work.tasks[1].task.class), (false, Class::Normal));
+        let mut rng: Rng = Seed(1).stream("test", 0).rng();
+        assert_eq!(step(&mut work, 1, time(0), &mut rng), Step::SleepUntil(Time::ZERO + work.warmup));
+        let read = step(&mut work, 1, time(0), &mut rng);
+        assert!(
+            matches!(read, Step::Compute(span) if (360_000..=920_000).contains(&span.0)),
+            "one on 4 CPUs: {read:?}"
+        );
+        assert_eq!(step(&mut work, 1, time(0), &mut rng), Step::Exit);
     }
 }
