@@ -248,7 +248,10 @@ impl<O: Order> Stack<O> {
             (Some(_), Enqueue::Preempted | Enqueue::Yielded) => return,
             (Some(_), Enqueue::SliceEnd) => return self.stop_at_limit(cx, cpu, task),
             (Some(home), Enqueue::Wakeup { .. }) if home == cpu => {
-                // As in the kernel, the current entity is not brought up to date for this.
+                // As in the kernel, the current entity is brought up to date for this from 7.3 on alone.
+                if self.balancer.version.one_timeline.is_some() {
+                    self.catch_up(cx, cpu);
+                }
                 self.order.rewake(cx, &mut self.loads, cpu, task);
             }
             (None, _) if self.order.stays_in_limbo(cx, cpu, task) => return,

@@ -25,6 +25,8 @@ pub struct CpuRun {
     /// Time from which the running task does its own work; before, the CPU does host work. What is left of it when the
     /// task stops delays the next one.
     pub working: Time,
+    /// A wake-up on this CPU preempts its task at this time: until then that takes no step, as it is in the kernel.
+    leaves: Time,
     /// Time at which the CPU has decided and switched. A request to reschedule waits for it.
     switched: Time,
     /// End of the work that the block layer has for the CPU.
@@ -65,6 +67,7 @@ impl CpuRun {
             last: None,
             charged: Time::ZERO,
             working: Time::ZERO,
+            leaves: Time::ZERO,
             switched: Time::ZERO,
             io_until: Time::ZERO,
             io_unreported: [Span::ZERO; 2],
@@ -111,7 +114,10 @@ impl Host<'_> {
         }
         match (self.referee.current(cpu), by) {
             (None, _) => delay += costs.idle_exit,
-            (Some(_), Some(from)) if from == cpu => delay += costs.preempt,
+            (Some(_), Some(from)) if from == cpu => {
+                delay += costs.preempt;
+                self.cpus[cpu.index()].leaves = self.referee.now() + delay;
+            }
             _ => {}
         }
         if delay == Span::ZERO {
@@ -351,6 +357,9 @@ impl Host<'_> {
         let is_working = run.working > now;
         if !work.is_done() || is_working || run.parks && !self.locks.keep_in_kernel(task, work, &self.deferred) {
             self.stop_runnable(cpu, task, Stop::SliceEnd, Enqueue::SliceEnd, Off::Preempted);
+        } else if run.leaves > now && !work.is_deferred && self.referee.is_asked(cpu) {
+            // If it is not preempted then, it goes on after that.
+            return self.agenda.set_burst(cpu, run.leaves + Span(1));
         } else if work.is_deferred || self.storage.is_some() {
             self.step(cpu, task);
         } else {
