@@ -159,6 +159,9 @@ pub struct Machine {
     pub sibling_speed: u32,
     /// Threads of its kernel, beside work that was not recorded; those of a recorded kernel are recorded tasks.
     pub workers: Option<Workers>,
+    /// CPU time of each run of the kernel's threads that follow the end of a task, beside work that was not recorded;
+    /// `None` if there are none.
+    pub rcu_run: Option<Span>,
     is_unequal: bool,
     cpus: Vec<Cpu>,
     /// For each level and CPU, the index of its group in `groups`.
@@ -188,6 +191,7 @@ impl Machine {
             costs: Costs::default(),
             sibling_speed: 1024,
             workers: None,
+            rcu_run: None,
             is_unequal: cpus.iter().any(|cpu| cpu.capacity != cpus[0].capacity),
             group_of: std::array::from_fn(|_| Vec::new()),
             groups: std::array::from_fn(|_| Vec::new()),

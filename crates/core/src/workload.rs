@@ -75,9 +75,11 @@ pub type Remarks = Box<dyn FnOnce() -> Remarked + Send>;
 pub struct Workload {
     /// The tasks; a [`BehaviourId`](crate::BehaviourId) is an index into this list.
     pub tasks: Vec<TaskSpec>,
-    /// The number of tasks, the last ones, that belong to the machine. They exist from the start, are woken by timers
+    /// The number of tasks, the last ones, that belong to the machine. They exist from the start, are woken by the host
     /// alone and never end, so a run without a horizon ends when all others have ended.
     pub workers: usize,
+    /// Of these, the last ones that sleep until a task has ended: one on any CPU, then one on each.
+    pub reapers: usize,
     /// Outsiders: actors that are not on the machine.
     pub outside: Vec<Outsider>,
     /// The kind of each channel, by number.

@@ -43,6 +43,8 @@ pub enum Entry {
     Online(CpuId),
     /// CPUs that idle are balanced, after the tick of this one.
     Later(CpuId),
+    /// A thread of the kernel runs because a task has ended on this CPU: the stage of that.
+    Ended(CpuId, u32),
 }
 
 /// An entry as the wheel keeps it: kind, CPU and number in one word, which is stored and loaded as such.
@@ -73,6 +75,7 @@ impl Packed {
             Entry::Fault(index) => (11, index),
             Entry::Online(cpu) => (12, cpu.0),
             Entry::Later(cpu) => (13, cpu.0),
+            Entry::Ended(cpu, stage) => (14 | u64::from(cpu.0) << 8, stage),
         };
         Packed((kind & 0xff) << KIND | kind >> 8 << 32 | u64::from(number))
     }
@@ -100,7 +103,8 @@ impl Packed {
             10 => Entry::Warm,
             11 => Entry::Fault(number),
             12 => Entry::Online(CpuId(number)),
-            _ => Entry::Later(CpuId(number)),
+            13 => Entry::Later(CpuId(number)),
+            _ => Entry::Ended(cpu, number),
         }
     }
 }
@@ -140,7 +144,7 @@ mod tests {
         let (task, cpu, most) = (TaskId(u32::MAX - 1), CpuId(65_535), u32::MAX);
         let numbered = [Entry::Timer(task), Entry::Slack(task), Entry::Start(task), Entry::FirstWake(task)];
         let others = [Entry::Tick(cpu), Entry::Outsider(most), Entry::Reschedule(cpu, most), Entry::Reschedule(cpu, 0)];
-        let faults = [Entry::Fault(most), Entry::Online(cpu), Entry::Later(cpu)];
+        let faults = [Entry::Fault(most), Entry::Online(cpu), Entry::Later(cpu), Entry::Ended(cpu, most)];
         let plain = [Entry::Disks, Entry::Flusher, Entry::Policy, Entry::Warm].into_iter().chain(faults);
         for entry in numbered.into_iter().chain(others).chain(plain) {
             let packed = Packed::of(entry);

@@ -185,6 +185,13 @@ pub const KEYS: &[Key] = &[
         "CPU time of each run of those threads",
         "worker_every = \"900ms\"\nworker_run = \"50us\"",
     ),
+    key(
+        "rcu_run",
+        "time",
+        "no such threads",
+        "CPU time of each run of the kernel's threads after a task has ended, beside work that was not recorded",
+        r#"rcu_run = "10us""#,
+    ),
     key("cache_refill", "time", r#""0""#, "extra time of a stretch after another task ran", r#"cache_refill = "2us""#),
     key("lock_handover", "time", r#""0""#, "cost of passing a contended lock on", r#"lock_handover = "2us""#),
     key("migration_smt", "time", r#""0""#, "extra time after a move within a core", r#"migration_smt = "2us""#),
@@ -270,6 +277,7 @@ struct Draft {
     costs: Costs,
     worker_every: Option<Span>,
     worker_run: Option<Span>,
+    rcu_run: Option<Span>,
 }
 
 fn from_pairs(name: &str, pairs: &[(String, String)]) -> Result<Machine, String> {
@@ -285,6 +293,7 @@ fn from_pairs(name: &str, pairs: &[(String, String)]) -> Result<Machine, String>
         costs: Costs::default(),
         worker_every: None,
         worker_run: None,
+        rcu_run: None,
     };
     for (key, value) in pairs {
         set(&mut draft, key, value).map_err(|why| format!("machine {name}: {key} = {value}: {why}"))?;
@@ -305,6 +314,7 @@ fn from_pairs(name: &str, pairs: &[(String, String)]) -> Result<Machine, String>
     }
     let in_all = |why| format!("machine {name}: {why}");
     machine.workers = workers(&draft, machine.tick()).map_err(in_all)?;
+    machine.rcu_run = draft.rcu_run;
     machine.costs = draft.costs;
     machine.sibling_speed = draft.sibling_speed;
     match machine.late_balance_is_late() {
@@ -330,6 +340,7 @@ fn set(draft: &mut Draft, key: &str, value: &str) -> Result<(), String> {
         "first_tick" => draft.first_tick = Some(Span::parse(value)?),
         "worker_every" => draft.worker_every = Some(worker_time(value)?),
         "worker_run" => draft.worker_run = Some(worker_time(value)?),
+        "rcu_run" => draft.rcu_run = Some(worker_time(value)?),
         _ => match cost(&mut draft.costs, key) {
             Some(cost) => *cost = Span::parse(value)?,
             None => return Err(format!("there is no such key; {}", suggest(key, KEYS.iter().map(|key| key.name)))),

@@ -352,6 +352,7 @@ impl Plan {
         Workload {
             tasks,
             workers: 0,
+            reapers: 0,
             outside: self.outside.iter().map(outsider).collect(),
             channels,
             locks: self.locks.clone(),

@@ -5,9 +5,32 @@ use goodness_core::{
 };
 use std::sync::Arc;
 
-/// Adds the threads of `machine`'s kernel to `work`: `kworker/0` on CPU 0 and so on, on the first `cpus` CPUs, each not
-/// judged. Each wakes after a tick, and its sleeps before that tick are exponentially distributed, drawn from `seed`.
+/// Adds the threads of `machine`'s kernel to `work`, each not judged, the pinned ones on the first `cpus` CPUs.
 pub fn add(work: &mut Workload, machine: &Machine, cpus: usize, seed: Seed) {
+    add_workers(work, machine, cpus, seed);
+    if let Some(run) = machine.rcu_run {
+        let pinned = machine.cpu_ids().take(cpus);
+        work.tasks.push(reaper("rcu_preempt".into(), CpuSet::All, CpuId(0), run));
+        work.tasks.extend(pinned.map(|cpu| reaper(format!("kworker/{}:1", cpu.0), CpuSet::of(&[cpu]), cpu, run)));
+        work.reapers = cpus + 1;
+        work.workers += work.reapers;
+    }
+}
+
+/// A thread that sleeps until the host wakes it, because a task has ended.
+fn reaper(name: String, affinity: CpuSet, first_cpu: CpuId, run: Span) -> TaskSpec {
+    let mut has_run = false;
+    let behaviour = move |_: &mut StepContext| {
+        has_run = !has_run;
+        if has_run { Step::Compute(run) } else { Step::SleepUntil(Time::NEVER) }
+    };
+    let task = Task { first_cpu, affinity, address_space: None, ..Task::default() };
+    TaskSpec { name, start: Start::WokenAt(Time::NEVER), task, behaviour: Box::new(behaviour), judged: false }
+}
+
+/// `kworker/0` on CPU 0 and so on. Each wakes after a tick, and its sleeps before that tick are exponentially
+/// distributed, drawn from `seed`.
+fn add_workers(work: &mut Workload, machine: &Machine, cpus: usize, seed: Seed) {
     let Some(workers) = machine.workers else { return };
     let machine = Arc::new(machine.clone());
     for cpu in machine.cpu_ids().take(cpus) {
@@ -85,6 +108,24 @@ mod tests {
         assert!(all[1..].iter().all(|it| it.0 % 4_000_000 == 0), "from tick to tick");
         let mean = all.iter().map(|it| it.0 as f64 / 1e9).sum::<f64>() / all.len() as f64;
         assert!((0.86..0.94).contains(&mean), "900 ms, half a tick and the run: {mean}");
+    }
+
+    #[test]
+    fn threads_that_follow_the_end_of_a_task_sleep_until_they_are_woken() {
+        let mut machine = Machine::flat(2, 250).unwrap();
+        machine.rcu_run = Some(Span::from_us(10));
+        let mut work = Workload::default();
+        add(&mut work, &machine, 2, Seed(1));
+        let told = |it: &TaskSpec| (it.name.clone(), it.judged, it.task.affinity.clone(), it.start);
+        let told: Vec<_> = work.tasks.iter().map(told).collect();
+        let expected = |name: &str, cpus| (name.to_string(), false, cpus, Start::WokenAt(Time::NEVER));
+        let pinned = |cpu| expected(&format!("kworker/{cpu}:1"), CpuSet::of(&[CpuId(cpu)]));
+        assert_eq!(told, [expected("rcu_preempt", CpuSet::All), pinned(0), pinned(1)]);
+        assert_eq!((work.workers, work.reapers), (3, 3));
+        let mut rng = Seed(7).stream("test", 0).rng();
+        let mut next =
+            || work.tasks[0].behaviour.next(&mut StepContext { now: Time(5), task: TaskId(0), rng: &mut rng });
+        assert_eq!([next(), next()], [Step::Compute(Span::from_us(10)), Step::SleepUntil(Time::NEVER)]);
     }
 
     #[test]

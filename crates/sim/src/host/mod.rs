@@ -27,6 +27,7 @@ mod io_costs;
 mod locks;
 mod outside;
 mod preemption;
+mod reapers;
 mod siblings;
 mod standstill;
 mod steps;
@@ -49,6 +50,7 @@ use goodness_core::{
 use goodness_referee::{Referee, Refusal};
 use locks::Locks;
 use outside::Outside;
+use reapers::Reapers;
 use standstill::Standstill;
 use storage::StorageRun;
 use tasks::{Deferred, TaskRun};
@@ -102,6 +104,7 @@ pub struct Host<'a> {
     places: Places,
     locks: Locks,
     outside: Outside,
+    reapers: Reapers,
     /// Disks and files, if the workload has any.
     storage: Option<Box<StorageRun>>,
     charging: Charging,
@@ -155,6 +158,7 @@ impl<'a> Host<'a> {
             places: Places::new(&workload.channels, tasks + outsiders),
             locks: Locks::new(&workload.locks, tasks),
             outside: Outside::default(),
+            reapers: Reapers::of(tasks, workload.reapers),
             storage,
             charging: Charging::of(machine),
             faults: Vec::new(),
@@ -333,6 +337,7 @@ impl<'a> Host<'a> {
             Entry::Fault(index) => self.fault_begins(index),
             Entry::Online(cpu) => self.comes_online(cpu),
             Entry::Later(cpu) => self.balance_later(cpu),
+            Entry::Ended(cpu, stage) => self.reaper_due(cpu, stage),
             Entry::Warm => self.warm = self.referee.cpu_stats(),
             // An entry overtaken by an earlier one is stale: its consequences were handled then.
             Entry::Policy if self.agenda.policy_timer != self.now() => {}

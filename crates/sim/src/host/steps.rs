@@ -195,6 +195,7 @@ impl Host<'_> {
                     self.exit_io(task);
                 }
                 self.agenda.live -= 1;
+                self.reap(cpu);
                 self.stop_blocked(cpu, task, Stop::Exited, Off::Exited);
                 Then::Stop
             }
