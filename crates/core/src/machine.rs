@@ -72,8 +72,9 @@ pub struct Costs {
     pub tick: Span,
     /// From a wake-up or preemption request on another CPU until that CPU reacts.
     pub interrupt: Span,
-    /// Delay from a wake-up that preempts on the same CPU until the preempted task is switched out; it continues its
-    /// own work until then.
+    /// Delay from a wake-up that preempts on the same CPU until the preempted task is switched out. It continues its
+    /// burst until then. A waker that would take another step at once stays in the kernel,
+    /// but in work that was recorded and work with disks.
     pub preempt: Span,
     /// CPU time of a sleep call until the task is switched out, while the timer is already running. Extra cost of
     /// blocking; the rest is part of `switch`.

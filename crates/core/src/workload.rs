@@ -95,6 +95,8 @@ pub struct Workload {
     /// Timer slack of tasks outside the real-time classes; 0 for exact timers. As in Linux, a sleeper wakes after its
     /// slack, unless another timer or the tick interrupts its CPU at its due time.
     pub timer_slack: Span,
+    /// The CPU time of the tasks was recorded, so it contains what the kernel did for them after wake-ups.
+    pub is_recorded: bool,
     /// Disks, volumes and files; empty without I/O.
     pub storage: StorageSpec,
     /// Faults of the machine, in any order.

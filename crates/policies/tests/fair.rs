@@ -256,3 +256,40 @@ fn the_golden_schedule_of_eevdf_is_kept() {
         vec![hog("a", 0), hog("b", -3), blinker("c", Span::from_ms(1), Span::from_ms(12))],
     );
 }
+
+/// Of 2000 exchanges, those in which who answers is preempted by who asks, as it wakes it, on a machine where that takes
+/// a while.
+fn preempted(policy: &str) -> usize {
+    let mut machine = one_cpu(250);
+    (machine.costs.wakeup, machine.costs.preempt) = (Span::from_us(17), Span::from_us(22));
+    let channels = [Channel(0), Channel(1)];
+    let ask = [Step::Compute(Span::from_us(100)), Step::Wake(channels[0]), Step::Wait(channels[1])];
+    let answer = [Step::Wait(channels[0]), Step::Compute(Span::from_us(200)), Step::Wake(channels[1])];
+    let spec = |steps: [Step; 3]| {
+        let mut round = steps.into_iter().cycle();
+        let behaviour = Box::new(move |_: &mut StepContext| round.next().unwrap());
+        TaskSpec { name: String::new(), start: Start::At(Time::ZERO), task: Task::default(), behaviour, judged: true }
+    };
+    let tasks = vec![spec(ask), spec(answer)];
+    let channels = vec![ChannelKind::Semaphore; 2];
+    let work = Workload { tasks, channels, horizon: Some(Time(700_000_000)), ..Workload::default() };
+    let (name, settings) = policy.split_once(':').unwrap();
+    let typed = goodness_core::tunable::pairs(settings).unwrap();
+    let made = (goodness_policies::entry(name).unwrap().make)(&machine, &typed, Seed(1)).unwrap();
+    let mut history: Vec<(Time, Event)> = Vec::new();
+    simulate_with(&machine, made, work, None, &mut history, Options::default()).unwrap();
+    let switches = history.iter().filter_map(|(_, event)| match event {
+        Event::Switch { prev: Some(TaskId(1)), off, next: Some(TaskId(0)), .. } => Some(*off),
+        _ => None,
+    });
+    let mut all = 0;
+    let preempted = switches.inspect(|_| all += 1).filter(|off| *off == Off::Preempted).count();
+    preempted * 2_000 / all.max(1)
+}
+
+/// docs/fidelity/smp-rules.md, "Who wakes beside whom": plays of pairs that share a CPU.
+#[test]
+fn who_answers_is_preempted_as_it_wakes_the_other_to_7_2_and_goes_on_to_wait_in_7_3() {
+    let preempted = ["6.12", "6.18", "7.2", "7.3"].map(|kernel| preempted(&format!("eevdf:kernel={kernel}")));
+    assert!(preempted[..3].iter().all(|count| *count > 1_500) && preempted[3] < 200, "{preempted:?}");
+}

@@ -161,7 +161,7 @@ impl WorkloadSource for Replay {
             }
         });
         let (tasks, groups) = (tasks.collect(), self.recovered.groups.clone());
-        Workload { tasks, groups, channels, horizon: Some(self.horizon()), ..Workload::default() }
+        Workload { tasks, groups, channels, horizon: Some(self.horizon()), is_recorded: true, ..Workload::default() }
     }
 
     fn cpus(&self) -> Option<usize> {

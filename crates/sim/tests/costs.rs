@@ -208,3 +208,33 @@ fn a_call_to_sleep_takes_its_time_beyond_the_end_of_a_slice() {
     let (events, _) = run::<RoundRobin>(&machine, Default::default(), work);
     assert_eq!(schedule(&events), "a 0..11  a 17..18", "the slice ends at 10");
 }
+
+/// `a` ends at 4 ms. Ticks are 10 ms apart, so the threads wake at 10, 30, 40, 50 and 70 ms, the third one pinned.
+#[test]
+fn threads_of_the_kernel_follow_the_end_of_a_task() {
+    let names = |events: &[(Time, Event)]| {
+        let runs = events.iter().filter_map(|(at, event)| match event {
+            Event::Switch { next: Some(TaskId(thread)), .. } if *thread > 1 => Some((at.0 / 1_000_000, *thread)),
+            _ => None,
+        });
+        runs.collect::<Vec<_>>()
+    };
+    let machine = machine(2, Costs::default());
+    let (hog, ends) = (task(&[Step::Compute(MS(120))]), on(1, task(&[Step::Compute(MS(4))])));
+    let thread = |cpus: CpuSet| {
+        let mut spec = task(&[]);
+        (spec.start, spec.judged, spec.task.affinity) = (Start::WokenAt(Time::NEVER), false, cpus);
+        let mut has_run = false;
+        spec.behaviour = Box::new(move |_: &mut StepContext| {
+            has_run = !has_run;
+            if has_run { Step::Compute(US(10)) } else { Step::SleepUntil(Time::NEVER) }
+        });
+        spec
+    };
+    let threads = [CpuSet::All, CpuSet::of(&[CpuId(0)]), CpuSet::of(&[CpuId(1)])].map(thread);
+    let mut work = workload([hog, ends].into_iter().chain(threads).collect(), &[], 0);
+    (work.workers, work.reapers) = (3, 3);
+    let (events, outcome) = run::<Eevdf>(&machine, Default::default(), work);
+    assert_eq!(names(&events), [(10, 2), (30, 2), (40, 4), (50, 2), (70, 2)]);
+    assert_eq!(outcome.end, Time::ZERO + MS(120), "the hog's end; what would follow does not happen");
+}

@@ -268,6 +268,27 @@ fn a_cpu_that_picked_meanwhile_owes_no_preemption() {
     assert_eq!(schedule(&events), "a 0..0  b 0..3  a 3..7  b 12..15");
 }
 
+/// The control is a machine on which a wake-up preempts at once.
+#[test]
+fn a_waker_that_is_preempted_takes_no_other_step_until_then() {
+    let told = |preempt: Span| {
+        let mut machine = one_cpu();
+        machine.costs.preempt = preempt;
+        let a = task(&[Step::Compute(MS(2)), Step::Wake(Channel(0)), Step::Sleep(MS(9)), Step::Compute(MS(3))]);
+        let b = task(&[Step::Wait(Channel(0)), Step::Compute(MS(4))]);
+        let work = workload(vec![b, a], &[ChannelKind::Semaphore], 0);
+        run::<LastFirst>(&machine, NoSettings::default(), work).0
+    };
+    assert_eq!(schedule(&told(Span::ZERO)), "a 0..0  b 0..2  a 2..6  b 6..6  b 15..18");
+    let events = told(MS(2));
+    assert_eq!(schedule(&events), "a 0..0  b 0..4  a 4..8  b 8..8  b 17..20", "it does not sleep at 2");
+    let spent = events.iter().filter_map(|(_, event)| match event {
+        Event::Overhead { kind: Overhead::Wakeup, span, .. } => Some(*span),
+        _ => None,
+    });
+    assert_eq!(spent.collect::<Vec<_>>(), [MS(2)]);
+}
+
 #[test]
 fn a_run_in_which_time_stands_still_is_stopped_with_a_sentence() {
     let spin: Box<dyn Behaviour> = Box::new(|_: &mut StepContext| Step::Yield);

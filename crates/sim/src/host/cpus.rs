@@ -1,7 +1,7 @@
 //! Execution: the task running on each CPU, and its interruptions.
 
 use super::Host;
-use super::tasks::{Section, TaskRun};
+use super::tasks::{Deferred, Section, TaskRun};
 use crate::calendar::{Entry, class};
 use goodness_core::{
     CpuId, Enqueue, Event, Idle, Off, Overhead, Pick, Preemption, Pull, Span, State, Step, Stop, TaskId, Time,
@@ -25,7 +25,7 @@ pub struct CpuRun {
     /// Time from which the running task does its own work; before, the CPU does host work. What is left of it when the
     /// task stops delays the next one.
     pub working: Time,
-    /// A wake-up on this CPU preempts its task at this time: until then that takes no step, as it is in the kernel.
+    /// A wake-up on this CPU preempts its task at this time, and that has not taken a step since.
     leaves: Time,
     /// Time at which the CPU has decided and switched. A request to reschedule waits for it.
     switched: Time,
@@ -116,7 +116,9 @@ impl Host<'_> {
             (None, _) => delay += costs.idle_exit,
             (Some(_), Some(from)) if from == cpu => {
                 delay += costs.preempt;
-                self.cpus[cpu.index()].leaves = self.referee.now() + delay;
+                if self.keeps_wakers {
+                    self.cpus[cpu.index()].leaves = self.referee.now() + delay;
+                }
             }
             _ => {}
         }
@@ -358,8 +360,7 @@ impl Host<'_> {
         if !work.is_done() || is_working || run.parks && !self.locks.keep_in_kernel(task, work, &self.deferred) {
             self.stop_runnable(cpu, task, Stop::SliceEnd, Enqueue::SliceEnd, Off::Preempted);
         } else if run.leaves > now && !work.is_deferred && self.referee.is_asked(cpu) {
-            // If it is not preempted then, it goes on after that.
-            return self.agenda.set_burst(cpu, run.leaves + Span(1));
+            self.step_or_stay(cpu, task);
         } else if work.is_deferred || self.storage.is_some() {
             self.step(cpu, task);
         } else {
@@ -378,6 +379,25 @@ impl Host<'_> {
             }
         }
         self.follow_up();
+    }
+
+    /// A wake-up will preempt `task` on `cpu`: it goes on if it computes now, as what it does in the kernel may be part
+    /// of that. Any other step waits until it has been preempted, as it is in the kernel.
+    #[cold]
+    fn step_or_stay(&mut self, cpu: CpuId, task: TaskId) {
+        let now = self.now();
+        let (run, work) = (&mut self.cpus[cpu.index()], &mut self.runs[task.index()]);
+        let leaves = std::mem::take(&mut run.leaves);
+        match work.next_step(task, now) {
+            Step::Compute(span) if span > Span::ZERO => work.begin(span),
+            step => {
+                run.working = leaves;
+                self.held.push((task, step));
+                self.defer(task, Deferred::Held);
+                self.overhead(cpu, Overhead::Wakeup, leaves.since(now));
+            }
+        }
+        self.arm(cpu, task);
     }
 
     /// The timer interrupt of `cpu`. An idle CPU has none.

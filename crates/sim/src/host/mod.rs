@@ -44,8 +44,8 @@ use costs::Charging;
 use cpus::CpuRun;
 use goodness_block::Storage;
 use goodness_core::{
-    CpuId, CpuStat, Event, GroupId, Machine, MachineFault, MadePolicy, Observer, Preemption, Span, State, Task, TaskId,
-    Time, Workload,
+    CpuId, CpuStat, Event, GroupId, Machine, MachineFault, MadePolicy, Observer, Preemption, Span, State, Step, Task,
+    TaskId, Time, Workload,
 };
 use goodness_referee::{Referee, Refusal};
 use locks::Locks;
@@ -98,6 +98,8 @@ pub struct Host<'a> {
     runs: Vec<TaskRun>,
     /// Deferred work of each task before its next step; its run shows whether there is any.
     deferred: Vec<Deferred>,
+    /// Steps that wait until their task has been preempted.
+    held: Vec<(TaskId, Step)>,
     cpus: Vec<CpuRun>,
     /// CPUs to reschedule at this instant.
     asked: Vec<CpuId>,
@@ -116,6 +118,8 @@ pub struct Host<'a> {
     /// Figures of the limits of groups during the warm-up.
     warm: Vec<(GroupId, CpuStat)>,
     has_policy_timer: bool,
+    /// A waker that is preempted stays in the kernel until then.
+    keeps_wakers: bool,
     /// The policy's model of preemption.
     preemption: Preemption,
     /// Longest time for which a critical section keeps its CPU.
@@ -145,6 +149,7 @@ impl<'a> Host<'a> {
         });
         let mut host = Host {
             has_policy_timer: policy.about.needs.timer,
+            keeps_wakers: !workload.is_recorded && disks.is_none(),
             preemption: policy.policy.preemption(),
             slice_extension: policy.policy.slice_extension(),
             machine,
@@ -153,6 +158,7 @@ impl<'a> Host<'a> {
             agenda: Agenda::of(&workload, machine.cpu_count()),
             runs: Vec::with_capacity(tasks),
             deferred: Vec::with_capacity(tasks),
+            held: Vec::new(),
             cpus: machine.cpu_ids().map(|cpu| CpuRun::idle(machine.cpu(cpu).capacity)).collect(),
             asked: Vec::with_capacity(machine.cpu_count()),
             places: Places::new(&workload.channels, tasks + outsiders),

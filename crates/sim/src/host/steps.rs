@@ -63,12 +63,21 @@ impl Host<'_> {
                 Deferred::EnterKernel(work) => self.enter_kernel(cpu, task, work),
                 Deferred::StopSpinning(lock) => self.stop_spinning(cpu, task, lock),
                 Deferred::FallAsleep(until) => self.fall_asleep(cpu, task, until),
+                Deferred::Held => self.take_held(cpu, task),
             };
             if !self.may_step_after(cpu, task, then) {
                 return;
             }
         }
         self.at_fault(task, format!("took {IDLE_STEPS} steps in a row without using time"));
+    }
+
+    /// Takes the step of `task` that waited until it had been preempted.
+    #[cold]
+    fn take_held(&mut self, cpu: CpuId, task: TaskId) -> Then {
+        let place = self.held.iter().position(|(whose, _)| *whose == task).expect("what was held");
+        let (_, step) = self.held.swap_remove(place);
+        self.perform(cpu, task, step)
     }
 
     /// True if the task takes another step at once. If host work or a reschedule comes before, the CPU is armed.

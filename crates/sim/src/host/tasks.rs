@@ -57,6 +57,8 @@ pub enum Deferred {
     StopSpinning(LockId),
     /// Called sleep until this time and is not switched out yet.
     FallAsleep(Time),
+    /// Takes a step that waited until the task had been preempted.
+    Held,
 }
 
 impl TaskRun {

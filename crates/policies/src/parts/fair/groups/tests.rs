@@ -248,3 +248,57 @@ fn runnable_averages_of_groups_move_with_a_task_at_once() {
     let moved = averages(&mut driver);
     assert!(moved.into_iter().all(|[to, from]| near([from, to])), "{moved:?}");
 }
+
+/// Two CPUs, a group within a group, and `count` hogs of the inner one that have run on CPU 1, 0, 1 and so on for 300 ms.
+fn hogs_in_a_group(count: u32) -> (VerbDriver<Eevdf>, Vec<TaskId>) {
+    let mut driver = VerbDriver::<Eevdf>::with(2, Settings::default());
+    let mut groups = Groups::default();
+    let outer = groups.add(Group::new("outer", GroupId::ROOT));
+    let inner = groups.add(Group::new("inner", outer));
+    driver.set_groups(groups);
+    let hogs = (0..count).map(|index| {
+        let hog = driver.admit_as(Task { group: inner, ..Task::default() }, None);
+        let _ = driver.enqueue(hog, CpuId((index + 1) % 2), Enqueue::Fork { parent: None });
+        let _ = driver.choose(CpuId((index + 1) % 2));
+        hog
+    });
+    let hogs = hogs.collect();
+    driver.pass(300);
+    (driver, hogs)
+}
+
+/// Averages of both CPUs.
+fn loads(driver: &mut VerbDriver<Eevdf>) -> [u64; 2] {
+    driver.call(|it, cx| [0, 1].map(|cpu| it.loads.of_cpu(cx.now, CpuId(cpu)).load))
+}
+
+/// Moves `task` to CPU 1, or to CPU 0 from there.
+fn move_to(driver: &mut VerbDriver<Eevdf>, task: TaskId, to: u32) {
+    driver.call(|it, cx| {
+        it.dequeue(cx, CpuId(1 - to), task, Dequeue::Migrate);
+        let _ = it.enqueue(cx, CpuId(to), task, Enqueue::Migrated);
+    });
+}
+
+/// docs/specs/groups-locks.md section 1.5. Without the rule CPU 1 keeps the load, and CPU 0 has none, at first.
+#[test]
+fn the_load_of_a_group_moves_with_a_hog_at_once() {
+    let (mut driver, hogs) = hogs_in_a_group(1);
+    assert!(matches!(loads(&mut driver), [0, 1000..=1024]), "{:?}", loads(&mut driver));
+    move_to(&mut driver, hogs[0], 0);
+    assert!(matches!(loads(&mut driver), [1000..=1024, 0]), "{:?}", loads(&mut driver));
+}
+
+/// In a probe of Linux 7.3 the sum of a group's entity is 1.25 of the largest one when a third task joins two, which
+/// have used 1282 of 1024: a CPU looks heavier than it is for as long as its utilisation is too high.
+#[test]
+fn a_group_weighs_more_on_a_cpu_while_its_tasks_have_used_more_than_one() {
+    let (mut driver, hogs) = hogs_in_a_group(2);
+    assert!(matches!(loads(&mut driver), [1000..=1024, 1000..=1024]), "{:?}", loads(&mut driver));
+    move_to(&mut driver, hogs[0], 0);
+    let [together, left] = loads(&mut driver);
+    assert!((1_950..=2_048).contains(&together) && left == 0, "both ran all the time: {together} {left}");
+    driver.pass(33);
+    let [later, _] = loads(&mut driver);
+    assert!((1_480..=1_560).contains(&later), "half of the excess is left after 32 periods: {later}");
+}
