@@ -257,8 +257,7 @@ fn the_golden_schedule_of_eevdf_is_kept() {
     );
 }
 
-/// Of 2000 exchanges, those in which who answers is preempted by who asks, as it wakes it, on a machine where that takes
-/// a while.
+/// Of 2000 exchanges, those in which who answers is preempted by who asks, as it wakes it. That takes a while.
 fn preempted(policy: &str) -> usize {
     let mut machine = one_cpu(250);
     (machine.costs.wakeup, machine.costs.preempt) = (Span::from_us(17), Span::from_us(22));

@@ -353,6 +353,7 @@ impl Plan {
             tasks,
             workers: 0,
             reapers: 0,
+            is_recorded: false,
             outside: self.outside.iter().map(outsider).collect(),
             channels,
             locks: self.locks.clone(),

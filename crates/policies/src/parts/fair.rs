@@ -337,11 +337,6 @@ impl<O: Order> Stack<O> {
     }
 
     #[inline(always)]
-    fn pick_waiting_reserved(&mut self, cx: &Context, cpu: CpuId) -> Option<TaskId> {
-        if self.reserved.waiting() > 0 { self.pick_reserved(cx, cpu) } else { None }
-    }
-
-    #[inline(always)]
     fn pick_fair(&mut self, cx: &Context, cpu: CpuId) -> Option<TaskId> {
         // Not even the current task goes on if its group was throttled as it joined its queue again.
         let keep = std::mem::take(&mut self.cpus[cpu.index()].keep);

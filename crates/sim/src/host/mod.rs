@@ -149,7 +149,7 @@ impl<'a> Host<'a> {
         });
         let mut host = Host {
             has_policy_timer: policy.about.needs.timer,
-            keeps_wakers: !workload.is_recorded && disks.is_none(),
+            keeps_wakers: !workload.is_recorded && storage.is_none(),
             preemption: policy.policy.preemption(),
             slice_extension: policy.policy.slice_extension(),
             machine,

@@ -8,7 +8,7 @@ use std::path::Path;
 /// Figures with a promise.
 const CLASSES: [&str; 5] = ["share", "shared_cores", "lopsided", "switches", "wakeup_latency_p99"];
 /// Cells within bounds, at least, of the seen and the unseen half.
-const LEAST: [[usize; 5]; 2] = [[24, 12, 12, 24, 12], [20, 9, 12, 24, 9]];
+const LEAST: [[usize; 5]; 2] = [[24, 12, 12, 24, 12], [15, 11, 12, 22, 9]];
 
 /// The control is a policy that takes any idle CPU.
 #[test]

@@ -3,7 +3,7 @@
 //!
 //! Source: specs/smp.md sections 1.4 and 3. Departures:
 //! - Idle CPUs are balanced for the first CPU that has reason to at its tick, not by the first idle CPU.
-//! - A CPU's own passes come before its reschedule; here three of four come after it.
+//! - A CPU's own passes come before its reschedule; where a machine has `late_balance` three of four come after it.
 //! - Ticks come in a fixed order. In the kernel chance decides whether a CPU looks before or after another one's tick;
 //!   here it delays a pass by a tick.
 //! - If tasks may not run on a CPU, no other CPU of its group is tried.
@@ -273,13 +273,15 @@ impl<O: Order> Stack<O> {
         cpus.clear();
         *round = Round { of: Some((cx.now, by, idle)), tick, cpus, ..Round::default() };
         self.balancer.dropped.clear();
-        match idle {
-            Idle::Later => self.add_late(cx, by),
-            _ => self.add_own(cx, by),
+        if idle == Idle::Busy {
+            self.add_own(cx, by);
+        }
+        if idle == Idle::Later || cx.machine.costs.late_balance == Span::ZERO {
+            self.add_late(cx, by);
         }
     }
 
-    /// At its tick `by` makes its own passes, if they are due, or puts them off, and decides whether idle CPUs are
+    /// At its tick `by` makes its own passes, if they are due, or puts them off on machines that do so, and decides whether idle CPUs are
     /// balanced for it.
     fn add_own(&mut self, cx: &Context, by: CpuId) {
         if cx.now >= self.balancer.next_idle && self.has_reason_to_help(cx, by) {
@@ -287,9 +289,10 @@ impl<O: Order> Stack<O> {
             self.balancer.helps = Some(by);
         }
         if cx.now >= self.balancer.next[by.index()] {
-            match self.balancer.rng.below(EARLY) {
-                0 => self.balancer.round.add_own(by),
-                _ => self.balancer.is_late[by.index()] = true,
+            if cx.machine.costs.late_balance > Span::ZERO && self.balancer.rng.below(EARLY) > 0 {
+                self.balancer.is_late[by.index()] = true;
+            } else {
+                self.balancer.round.add_own(by);
             }
         }
     }

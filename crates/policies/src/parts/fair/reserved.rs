@@ -145,6 +145,11 @@ impl Reserved {
 }
 
 impl<O: Order> Stack<O> {
+    #[inline(always)]
+    pub(super) fn pick_waiting_reserved(&mut self, cx: &Context, cpu: CpuId) -> Option<TaskId> {
+        if self.reserved.waiting() > 0 { self.pick_reserved(cx, cpu) } else { None }
+    }
+
     /// Queues `task`, unless it has no budget.
     #[inline(never)]
     pub(super) fn enqueue_reserved(&mut self, cx: &Context, cpu: CpuId, task: TaskId, why: Enqueue) {

@@ -276,7 +276,9 @@ fn idle_cpus_are_balanced_in_the_kernels_order() {
 /// are the passes at the tick.
 #[test]
 fn three_of_four_passes_of_a_cpu_come_after_its_tick() {
-    let mut driver = driver(2, Kernel::V6_18);
+    let mut machine = Machine::flat(2, 1000).expect("a machine");
+    machine.costs.late_balance = Span(1);
+    let mut driver = Driver::on(machine, Settings { kernel: Kernel::V6_18, ..Settings::default() });
     run(&mut driver, 0, Class::Normal);
     let mut counts = [0; 2];
     for _ in 0..400 {

@@ -249,7 +249,7 @@ fn runnable_averages_of_groups_move_with_a_task_at_once() {
     assert!(moved.into_iter().all(|[to, from]| near([from, to])), "{moved:?}");
 }
 
-/// Two CPUs, a group within a group, and `count` hogs of the inner one that have run on CPU 1, 0, 1 and so on for 300 ms.
+/// Two CPUs, a group within a group, and `count` hogs of the inner one that ran on CPU 1, 0, 1 and so on for 300 ms.
 fn hogs_in_a_group(count: u32) -> (VerbDriver<Eevdf>, Vec<TaskId>) {
     let mut driver = VerbDriver::<Eevdf>::with(2, Settings::default());
     let mut groups = Groups::default();
