@@ -49,13 +49,13 @@ impl Host<'_> {
     /// A stage after the end of a task on `cpu`.
     pub fn reaper_due(&mut self, cpu: CpuId, stage: u32) {
         let Some((first, pinned)) = self.reapers.threads else { return };
-        let thread = match stage {
+        let woken = match stage {
             WORKER => TaskId(first.0 + 1 + cpu.0),
             _ => first,
         };
         let exists = stage != WORKER || cpu.index() < pinned;
-        if exists && self.referee.tasks().state(thread) == State::Blocked {
-            self.timer_expired(thread);
+        if exists && self.referee.tasks().state(woken) == State::Blocked {
+            self.timer_expired(woken);
         }
         if let Some(pause) = PAUSES.get(stage as usize) {
             let at = self.now() + Span(self.machine.tick().0 * pause);

@@ -19,8 +19,8 @@ const SETTING_UP: (u64, u64) = (100_000, 400_000);
 /// CPU time of the player after the last thread was made, in which threads set themselves up.
 const READY: Span = Span::from_us(400);
 
-/// CPU time of reading one thread, ns, for each CPU of the machine. In plays it is 90 to 240 us where all CPUs are busy:
-/// emulated CPUs take turns.
+/// CPU time of reading one thread, ns, for each CPU of the machine. In plays it is 90 to 240 us where all CPUs are
+/// busy: emulated CPUs take turns.
 const READING: (u64, u64) = (90_000, 230_000);
 
 /// Work that begins after the run-up. Its threads are made by a thread of the player, which is more urgent than all of
@@ -59,8 +59,8 @@ fn late(mut behaviour: Box<dyn Behaviour>, before: [Step; 3], run_up: Span, has_
     })
 }
 
-/// The player as it reads all threads for `span`, when the warm-up is over. It is urgent only while it makes threads, so
-/// this is a task of its own.
+/// The player as it reads all threads for `span`, when the warm-up is over. It is urgent only while it makes threads,
+/// so this is a task of its own.
 fn reader(at: Time, span: Span) -> TaskSpec {
     let mut steps = [Step::SleepUntil(at), Step::Compute(span)].into_iter();
     TaskSpec {

@@ -45,8 +45,8 @@ fn machines_without_costs_miss_switches() {
     assert!(switches < LEAST[1][3], "{switches}");
 }
 
-/// Negative control: the same machines without threads of the kernel and passes after the tick, on which nothing moves a
-/// hog that has a CPU.
+/// Negative control: the same machines without threads of the kernel and passes after the tick, on which nothing moves
+/// a hog that has a CPU.
 #[test]
 fn machines_without_threads_of_the_kernel_and_late_passes_miss_switches() {
     let suite = suite("topologies");

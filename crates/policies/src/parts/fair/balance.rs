@@ -281,8 +281,8 @@ impl<O: Order> Stack<O> {
         }
     }
 
-    /// At its tick `by` makes its own passes, if they are due, or puts them off on machines that do so, and decides whether idle CPUs are
-    /// balanced for it.
+    /// At its tick `by` makes its own passes, if they are due, or puts them off on machines that do so, and decides
+    /// whether idle CPUs are balanced for it.
     fn add_own(&mut self, cx: &Context, by: CpuId) {
         if cx.now >= self.balancer.next_idle && self.has_reason_to_help(cx, by) {
             self.balancer.next_idle = cx.now + cx.machine.tick();
