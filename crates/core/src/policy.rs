@@ -312,7 +312,7 @@ pub enum Idle {
     /// The CPU is busy and its timer ticked.
     Busy,
     /// The CPU's timer ticked [`Costs::late_balance`](crate::Costs::late_balance) ago, when it was busy, and
-    /// [`Policy::balances_later`] said then that there is more to balance. Other CPUs have made their choices since.
+    /// [`CpuPolicy::balances_later`] said then that there is more to balance. Other CPUs have made their choices since.
     Later,
 }
 
