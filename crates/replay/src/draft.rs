@@ -1,7 +1,7 @@
 //! Programmes as far as they are recovered.
 
 use crate::program::Op;
-use goodness_core::{CpuId, Start, TaskId};
+use goodness_core::{CpuId, Span, Start, TaskId};
 
 /// A programme as far as it was recovered.
 #[derive(Debug)]
@@ -14,4 +14,6 @@ pub struct Draft {
     pub cpu: CpuId,
     /// The programme. Forks name tasks of the recording, turns and answers name messages.
     pub ops: Vec<Op>,
+    /// Recorded time that it waited for its periodic timer.
+    pub timed: Span,
 }

@@ -44,6 +44,7 @@ mod recovered;
 pub mod requests;
 mod services;
 mod task_recovery;
+mod timers;
 mod unknowns;
 mod yields;
 

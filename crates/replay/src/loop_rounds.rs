@@ -158,6 +158,7 @@ pub(crate) fn has_its_order(instruction: Instruction) -> bool {
     match instruction {
         Instruction::Sleep(_)
         | Instruction::SleepUntil(_)
+        | Instruction::SleepPeriod(_)
         | Instruction::Wait(_)
         | Instruction::WaitHeld(_)
         | Instruction::WaitUninterruptible(_)

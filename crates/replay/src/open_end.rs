@@ -104,7 +104,7 @@ fn lap_of(ops: &[Op]) -> &[Op] {
 /// Least time of a lap of `ops` in ns, whatever other tasks do.
 fn time_of(ops: &[Op]) -> u64 {
     let time = |op: &Op| match op.instruction() {
-        Instruction::Run(span) | Instruction::Sleep(span) => span.0,
+        Instruction::Run(span) | Instruction::Sleep(span) | Instruction::SleepPeriod(span) => span.0,
         Instruction::SleepUntil(at) => at.0,
         _ => 0,
     };
@@ -141,7 +141,7 @@ mod tests {
 
     fn draft(task: u32, start: Start, instructions: &[Instruction]) -> Draft {
         let ops = instructions.iter().copied().map(Op::new).collect();
-        Draft { recorded: TaskId(task), start, cpu: CpuId(0), ops }
+        Draft { recorded: TaskId(task), start, cpu: CpuId(0), ops, timed: Span::ZERO }
     }
 
     #[test]

@@ -128,14 +128,15 @@ pub fn let_go_on_later(
 
 /// The operations of a task after its last sleep for reasons outside the recording.
 fn after_last_sleep(ops: &[Op]) -> &[Op] {
-    let last = ops.iter().rposition(|op| matches!(op.instruction(), Instruction::Sleep(_)));
+    use Instruction::{Sleep, SleepPeriod, SleepUntil};
+    let last = ops.iter().rposition(|op| matches!(op.instruction(), Sleep(_) | SleepPeriod(_) | SleepUntil(_)));
     &ops[last.map_or(0, |last| last + 1)..]
 }
 
 /// True if a task sleeps for reasons outside the recording, in at least half of its length.
 fn is_paced(draft: &Draft, length: Span) -> bool {
     let time = |op: &Op| if let Instruction::Sleep(span) = op.instruction() { span.0 } else { 0 };
-    draft.ops.iter().map(time).sum::<u64>() >= length.0 / 2
+    draft.timed.0 + draft.ops.iter().map(time).sum::<u64>() >= length.0 / 2
 }
 
 fn is_wait(instruction: Instruction) -> bool {
@@ -176,7 +177,7 @@ mod tests {
 
     fn draft(task: u32, instructions: &[Instruction]) -> Draft {
         let ops = instructions.iter().copied().map(Op::new).collect();
-        Draft { recorded: TaskId(task), start: Start::WokenAt(Time::ZERO), cpu: CpuId(0), ops }
+        Draft { recorded: TaskId(task), start: Start::WokenAt(Time::ZERO), cpu: CpuId(0), ops, timed: Span::ZERO }
     }
 
     fn instructions(draft: &Draft) -> Vec<Instruction> {

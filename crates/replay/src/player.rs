@@ -67,6 +67,8 @@ pub struct Player {
     takes: Option<u32>,
     /// End of the latest sleep.
     slept_until: Option<Time>,
+    /// Last expiry of the task's periodic timer.
+    expired: Option<Time>,
     /// Open requests and their start.
     begun: Vec<(Begun, Time)>,
     /// Steps that come before the next instruction, last first.
@@ -88,6 +90,7 @@ impl Player {
             taken: 0,
             takes: None,
             slept_until: None,
+            expired: None,
             begun: Vec::new(),
             due: Vec::new(),
         }
@@ -111,7 +114,12 @@ impl Player {
             }
             Instruction::SleepUntil(at) => {
                 let until = at + self.shared.lap * u64::from(self.lap);
-                self.slept_until = Some(until.max(cx.now));
+                (self.slept_until, self.expired) = (Some(until.max(cx.now)), Some(until));
+                Step::SleepUntil(until)
+            }
+            Instruction::SleepPeriod(period) => {
+                let until = next_expiry(self.expired.unwrap_or(cx.now), period, cx.now);
+                (self.slept_until, self.expired) = (Some(until), Some(until));
                 Step::SleepUntil(until)
             }
             Instruction::Wait(edge) | Instruction::WaitHeld(edge) | Instruction::WaitUninterruptible(edge)
@@ -284,6 +292,12 @@ impl Player {
             }
         }
     }
+}
+
+/// The first expiry, from `period` after the `last`, that is not before `now`.
+fn next_expiry(last: Time, period: Span, now: Time) -> Time {
+    let next = last + period;
+    next + period * now.since(next).0.div_ceil(period.0.max(1))
 }
 
 impl Behaviour for Player {

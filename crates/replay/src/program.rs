@@ -17,6 +17,8 @@ pub enum Instruction {
     Sleep(Span),
     /// Wake-up from outside the recording, at this instant.
     SleepUntil(Time),
+    /// Wake-up by a periodic timer: at its next expiry, a multiple of this time after the end of the `SleepUntil` before.
+    SleepPeriod(Span),
     /// Wait for the wake-up edge of this number.
     Wait(u32),
     /// The same, but only if the holder of what the task waits for has begun its cycle (`handoffs`).
@@ -135,6 +137,7 @@ impl Op {
             Instruction::WaitHeld(edge) => (26, edge.into()),
             Instruction::Cycle(cycle) => (27, cycle.into()),
             Instruction::HasRead(round) => (28, round.into()),
+            Instruction::SleepPeriod(period) => (29, period.0),
         };
         Op(value.min(LENGTH_MAX) << 5 | tag)
     }
@@ -178,6 +181,7 @@ impl Op {
             26 => Instruction::WaitHeld(value as u32),
             27 => Instruction::Cycle(value as u32),
             28 => Instruction::HasRead(value as u32),
+            29 => Instruction::SleepPeriod(Span(value)),
             _ => Instruction::Cut,
         }
     }
@@ -247,6 +251,7 @@ mod tests {
             Instruction::Run(Span(123_456_789_012)),
             Instruction::Sleep(Span(0)),
             Instruction::SleepUntil(Time(u64::MAX >> 5)),
+            Instruction::SleepPeriod(Span(16_666_667)),
             Instruction::Wait(u32::MAX),
             Instruction::WaitUninterruptible(7),
             Instruction::WaitHeld(u32::MAX),

@@ -202,6 +202,7 @@ mod tests {
             start: Start::WokenAt(Time(0)),
             cpu: CpuId(0),
             ops: ops.to_vec(),
+            timed: Span::ZERO,
         };
         let peer = |answer| draft(1 + answer, &[Op::new(Answer(answer)), Op::new(Cut)]);
         let mut drafts = vec![draft(0, &ops), peer(0), peer(1), peer(2), peer(3)];

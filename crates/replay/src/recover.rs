@@ -33,10 +33,11 @@ use super::program::Instruction;
 use super::recovered::Recovered;
 use super::requests::Requests;
 use super::task_recovery::{Activity, Ending, TaskRecovery};
+use super::timers::Timers;
 use super::unknowns::Unknowns;
 use super::yields::Yields;
 use goodness_core::{CpuId, Off, Span, Start, TaskId, Time};
-use goodness_trace::{Record, SchedEvent, Wake};
+use goodness_trace::{Context, Record, SchedEvent, Wake};
 use pooled::{Pooled, shared_work};
 use std::collections::BTreeMap;
 
@@ -104,6 +105,7 @@ pub fn recover(history: &History, options: ReplayOptions) -> Recovered {
         pools,
         conversations: Conversations::new(history.participants.len()),
         rule,
+        timers: Timers::find(history),
         arrivals: options.arrivals,
         others: options.others,
         ends: options.ends,
@@ -156,6 +158,7 @@ struct Recovery<'a> {
     pools: Pools,
     pooled: Vec<Pooled>,
     conversations: Conversations,
+    timers: Timers,
     arrivals: Arrivals,
     others: Others,
     ends: Ends,
@@ -418,7 +421,10 @@ impl Recovery<'_> {
         let holder = self.handoff(wake, cause, at);
         match self.recoveries[task.index()].activity {
             Activity::Blocked(..) => {
-                let ending = self.ending(task, cause, at);
+                let ending = match (self.ending(task, cause, at), self.timers.of(task)) {
+                    (Ending::External, Some(timer)) if wake.context == Context::HardIrq => Ending::Expiry(timer),
+                    (ending, _) => ending,
+                };
                 self.hold(ending, holder);
                 self.wait_ended(task, ending, at);
                 self.begin_cycle(task, cause, ending, holder, at);
@@ -552,9 +558,13 @@ impl Recovery<'_> {
                 self.conversations.woken(task, since, message, at);
                 return self.recoveries[task.index()].now_runnable(at);
             }
+            (Ending::Expiry(timer), Arrivals::Delays) => {
+                self.unknowns.expiries += 1;
+                self.recoveries[task.index()].expiry(timer, since, at, self.begin)
+            }
             // A wait of zero length would not be a wait.
             (Ending::External | Ending::Outcome, Arrivals::Delays) => Instruction::Sleep(at.since(since).max(Span(1))),
-            (Ending::External | Ending::Outcome, Arrivals::Recorded) => {
+            (Ending::External | Ending::Outcome | Ending::Expiry(_), Arrivals::Recorded) => {
                 Instruction::SleepUntil(Time(at.since(self.begin).0))
             }
         };

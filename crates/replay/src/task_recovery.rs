@@ -3,6 +3,7 @@
 use super::conversations::Answer;
 use super::pools::Visit;
 use super::program::{Instruction, Op};
+use super::timers::Timer;
 use goodness_core::{CpuId, Off, Span, Start, Time};
 
 /// State of a task, as far as the recording shows.
@@ -31,6 +32,8 @@ pub enum Ending {
     Message(Answer),
     /// Something outside.
     External,
+    /// The task's periodic timer.
+    Expiry(Timer),
     /// A message of a recorded call, whose instruction says so itself.
     Transfer,
     /// A message of a recorded call to an event loop; this turn begins then, if one does.
@@ -88,6 +91,8 @@ pub struct TaskRecovery {
     pub answers_on: Option<u32>,
     /// The turn that a message of a recorded call began last.
     pub turn: Option<Answer>,
+    /// Time that it waited for its periodic timer.
+    pub timed: Span,
 }
 
 impl TaskRecovery {
@@ -118,6 +123,7 @@ impl TaskRecovery {
             reply: None,
             answers_on: None,
             turn: None,
+            timed: Span::ZERO,
         }
     }
 
@@ -132,6 +138,17 @@ impl TaskRecovery {
     /// Appends an instruction; the burst stays open.
     pub fn push(&mut self, instruction: Instruction) {
         self.ops.push(Op::new(instruction));
+    }
+
+    /// The wait for `timer` from `since` to `until` in a recording that began at `begin`. A timer that skips expiries
+    /// counts from the first.
+    pub fn expiry(&mut self, timer: Timer, since: Time, until: Time, begin: Time) -> Instruction {
+        let is_first = self.timed == Span::ZERO;
+        self.timed += until.since(since).max(Span(1));
+        match timer {
+            Timer::Skipping(period) if !is_first => Instruction::SleepPeriod(period),
+            Timer::Recorded | Timer::Skipping(_) => Instruction::SleepUntil(Time(until.since(begin).0)),
+        }
     }
 
     /// Adds the burst so far to the programme.

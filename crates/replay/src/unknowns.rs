@@ -26,6 +26,8 @@ pub struct Unknowns {
     pub inferred_answers: u64,
     /// Waits in uninterruptible sleep (usually I/O) that ended from outside; replayed as sleeps.
     pub device_waits: u64,
+    /// Waits that a periodic timer ended.
+    pub expiries: u64,
     /// Switches of runnable tasks that nothing but a yield explains.
     pub yields: u64,
     /// Messages whose calls were recorded and that woke nobody.
@@ -35,12 +37,16 @@ pub struct Unknowns {
 impl Unknowns {
     /// Each kind as a phrase that follows a number.
     #[must_use]
-    pub fn counted(&self) -> [(&'static str, u64); 16] {
+    pub fn counted(&self) -> [(&'static str, u64); 17] {
         [
             ("wake-ups by tasks, replayed as edges", self.wakings.task_edges),
             ("wake-ups in soft interrupts that a task caused, replayed as edges", self.wakings.soft_edges),
             ("wake-ups in soft interrupts from outside, replayed as delays", self.wakings.soft_external),
-            ("wake-ups in hard interrupts, replayed as delays", self.wakings.hard_external),
+            ("wake-ups by periodic timers, replayed at their expiries", self.expiries),
+            (
+                "wake-ups in hard interrupts, replayed as delays",
+                self.wakings.hard_external.saturating_sub(self.expiries),
+            ),
             ("wake-ups by unknown tasks, replayed as delays", self.wakings.nobody),
             ("waits that ended without a recorded waking", self.wakes_without_waking),
             ("missing switches, inserted", self.missing_switches),

@@ -29,7 +29,7 @@ mod storage;
 use crate::key::Key;
 use crate::machine::{from_table, parse_machine};
 use crate::models::BuiltIn;
-use crate::script::{Mailbox, Op, OutsiderPlan, Plan, Script, TaskPlan};
+use crate::script::{Mailbox, Op, OutsiderPlan, Overrun, Plan, Script, TaskPlan};
 use crate::soundness;
 use goodness_core::spelling::suggest;
 use goodness_core::{
@@ -365,7 +365,13 @@ impl Reading<'_> {
         let uses_cpu = |op: &Op| {
             !matches!(
                 op,
-                Op::Ask(_) | Op::Reply | Op::SleepBetween(..) | Op::Repeat { .. } | Op::Begin | Op::Receive(_)
+                Op::Ask(_)
+                    | Op::Reply
+                    | Op::SleepBetween(..)
+                    | Op::Timer { .. }
+                    | Op::Repeat { .. }
+                    | Op::Begin
+                    | Op::Receive(_)
             ) && !matches!(op, Op::Do(Step::Sleep(_) | Step::Wait(_) | Step::Wake(_) | Step::Exit))
         };
         if script.ops.iter().any(uses_cpu) {
@@ -470,7 +476,11 @@ impl Reading<'_> {
             let (Some((verb, value)), None) = (entries.next(), entries.next()) else {
                 return Err(self.wrong("program", "each step has exactly one verb, such as { compute = \"1ms\" }"));
             };
-            let op = self.step(verb, value, plan, places)?;
+            let mut op = self.step(verb, value, plan, places)?;
+            if let Op::Timer { timer, .. } = &mut op {
+                *timer = script.timers;
+                script.timers = script.timers.checked_add(1).ok_or_else(|| self.wrong(verb, "too many timers"))?;
+            }
             script.ops.push(op);
         }
         let times = match table.get("loop") {
@@ -487,6 +497,8 @@ impl Reading<'_> {
             "compute" => self.lasting(verb, value, Step::Compute, Op::ComputeBetween)?,
             "kernel" => self.lasting(verb, value, Step::Kernel, Op::KernelBetween)?,
             "sleep" => self.lasting(verb, value, Step::Sleep, Op::SleepBetween)?,
+            "every" => self.timer(verb, value, Overrun::SkipsPassed)?,
+            "catch_up" => self.timer(verb, value, Overrun::KeepsGrid)?,
             "wait" => Op::Do(Step::Wait(self.channel(verb, value, plan, places)?)),
             "wake" => Op::Do(Step::Wake(self.channel(verb, value, plan, places)?)),
             "lock" => Op::Do(Step::Lock(self.lock(verb, value, plan, places)?)),
@@ -534,6 +546,14 @@ impl Reading<'_> {
             }
             Some(_) => Err(self.wrong(key, "a range has two ends, such as [\"1ms\", \"2ms\"]")),
             None => Ok(Op::Do(exactly(self.span(key, value)?))),
+        }
+    }
+
+    /// A periodic timer, whose number is set by the program.
+    fn timer(&self, key: &str, value: &Value, overrun: Overrun) -> Result<Op, String> {
+        match self.span(key, value)? {
+            Span::ZERO => Err(self.wrong(key, "a timer's period is not 0; write every = \"5ms\"")),
+            period => Ok(Op::Timer { timer: 0, period, overrun }),
         }
     }
 

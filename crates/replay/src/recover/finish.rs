@@ -171,5 +171,5 @@ impl Recovery<'_> {
 /// The draft of a task that is kept, if it was seen.
 fn draft(recorded: TaskId, recovery: TaskRecovery, is_kept: bool) -> Option<Draft> {
     let start = recovery.start.filter(|_| is_kept)?;
-    Some(Draft { recorded, start, cpu: recovery.cpu, ops: recovery.ops })
+    Some(Draft { recorded, start, cpu: recovery.cpu, ops: recovery.ops, timed: recovery.timed })
 }

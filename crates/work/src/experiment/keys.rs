@@ -241,6 +241,20 @@ pub(super) const STEPS: &[Key] = &[
         r#"kernel = "300us""#,
     ),
     key("sleep", r#"time, or ["from", "to"]"#, "none", "sleeps", r#"sleep = "9ms""#),
+    key(
+        "every",
+        "time",
+        "none",
+        "sleeps until its timer of this period expires; goes on with the next expiry if it is late",
+        r#"every = "5ms""#,
+    ),
+    key(
+        "catch_up",
+        "time",
+        "none",
+        "the same, but if it is late, goes on without sleep until it has made up for it",
+        r#"catch_up = "5ms""#,
+    ),
     key("wait", "text", "none", "waits until a wake that nobody has used yet; sleeps meanwhile", r#"wait = "ready""#),
     key(
         "wake",
