@@ -320,3 +320,14 @@ impl Behaviour for Player {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timer_expires_at_multiples_of_its_period_and_not_in_the_past() {
+        let next = |now| next_expiry(Time(100), Span(10), Time(now)).0;
+        assert_eq!([100, 105, 110, 111, 139].map(next), [110, 110, 110, 120, 140]);
+    }
+}

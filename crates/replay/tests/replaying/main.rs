@@ -11,6 +11,7 @@ mod recorder;
 #[path = "../reported/mod.rs"]
 mod reported;
 mod requests;
+mod timers;
 mod yields;
 
 use goodness_core::{Channel, CpuId, Event, Machine, Nice, Off, Seed, Span, Start, Step, TaskId, Time, WorkloadSource};

@@ -275,6 +275,30 @@ fn a_step_in_the_kernel_has_a_length_or_a_range() {
 }
 
 #[test]
+fn timers_expire_at_multiples_and_a_late_task_skips_or_catches_up() {
+    let text = |verb: &str| {
+        let program = format!("program = [ {{ compute = \"1ms\" }}, {{ {verb} = \"5ms\" }} ]");
+        format!("duration = \"1s\"\n[[task]]\n{program}\n[[outside]]\nprogram = [ {{ {verb} = \"3ms\" }} ]\n")
+    };
+    let waits = |verb: &str| {
+        let mut work = Experiment::read("x.toml", &text(verb)).unwrap().build(Seed(1), 0);
+        let mut rng = Seed(1).rng();
+        // The second cycle ends 12 ms late.
+        [0, 1, 5, 22, 25, 26].map(|now| {
+            let mut context = StepContext { now: Time(now * 1_000_000), task: TaskId(0), rng: &mut rng };
+            match work.tasks[0].behaviour.next(&mut context) {
+                Step::SleepUntil(at) => at.0 / 1_000_000,
+                _ => 0,
+            }
+        })
+    };
+    assert_eq!(waits("every"), [0, 5, 0, 25, 0, 30]);
+    assert_eq!(waits("catch_up"), [0, 5, 0, 10, 0, 15]);
+    let refused = Experiment::read("x.toml", &text("every").replace("\"5ms\"", "\"0ms\"")).unwrap_err();
+    assert!(refused.contains("line 3: every: a timer's period is not 0"), "{refused}");
+}
+
+#[test]
 fn a_fault_that_takes_cpus_offline_names_one() {
     let of = |cpu: &str| {
         let fault = format!("[[fault]]\nkind = \"offline\"\nat = \"1ms\"\nfor = \"2ms\"\n{cpu}");
