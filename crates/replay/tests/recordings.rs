@@ -198,3 +198,13 @@ fn clients_that_are_served_faster_ask_more() {
         assert!(faster * 10 >= recorded * 18, "{name}: {recorded} requests, {faster} at twice the speed");
     }
 }
+
+/// Processes of PostgreSQL and others sleep 50 ms at a time: nearly regular, but as late as they were late.
+#[test]
+fn timers_are_found_where_there_are_some_and_nowhere_else() {
+    let expiries = |name: &str| recover(&History::of(&shipped(name)), ReplayOptions::default()).unknowns.expiries;
+    assert!(expiries("guest/periodic") > 1_000);
+    for name in ["predicted/postgres-backup-1cpu", "repeats/apache-ab-c6-1cpu.3", "repeats/mixed-1cpu.1"] {
+        assert_eq!(expiries(name), 0, "{name}");
+    }
+}
