@@ -21,6 +21,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Fewest wake-ups that show a period. A choice.
 const WAKES_MIN: usize = 16;
+/// Least period: with a shorter one, times in microseconds are on any grid. A choice.
+const PERIOD_MIN: Span = Span::from_us(100);
 /// Wake-ups this near to an expiry are on the grid: longer than a task's default timer slack, 50 us. A choice.
 const TOLERANCE: Span = Span::from_us(100);
 /// The tolerance is this part of a short period at most. A choice.
@@ -234,7 +236,7 @@ impl Grid {
 
     fn through(origin: Time, points: &[(f64, f64)]) -> Option<Grid> {
         let Line { mean: (number, time), slope } = Line::through(points)?;
-        (slope >= 1.0).then(|| Grid { origin, first: time - slope * number, period: slope })
+        (slope >= PERIOD_MIN.0 as f64).then(|| Grid { origin, first: time - slope * number, period: slope })
     }
 
     /// True if nearly all of `times` are near an expiry.
@@ -329,6 +331,22 @@ mod tests {
         let late = |waits: &[Wait]| Rhythm::of(waits).expect("a timer").late;
         assert_eq!(late(&of_two), Some(Late::MakesUp), "a late cycle has the work of two");
         assert_eq!(late(&cycles(20, same, skipping)), Some(Late::LeavesOut), "of one");
+    }
+
+    #[test]
+    fn times_that_are_all_multiples_of_something_short_are_no_grid() {
+        // As in a trace whose times are in units of 60 us.
+        let unit = 60_000;
+        let mut rng = Seed(5).rng();
+        let mut until = Time::ZERO;
+        let waits: Vec<Wait> = (0..400)
+            .map(|_| {
+                let since = until + Span(unit);
+                until = since + Span(unit * (1 + rng.below(3)));
+                Wait { since, until, work: Span(unit) }
+            })
+            .collect();
+        assert_eq!(Rhythm::of(&waits), None);
     }
 
     #[test]
