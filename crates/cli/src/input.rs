@@ -28,7 +28,7 @@ pub struct InputOptions {
     #[arg(long, value_name = "FROM..TO", value_parser = Excerpt::parse)]
     pub window: Option<Excerpt>,
     /// When wake-ups from outside the recorded tasks come: as long after the wait began as recorded (delays: a closed
-    /// loop), or at the recorded time (recorded: an open loop).
+    /// loop; periodic timers when they expire), or at the recorded time (recorded: an open loop).
     #[arg(long, default_value = "delays", value_parser = ["delays", "recorded"])]
     pub arrivals: String,
     /// What tasks do after their recorded work: start over, measured in the recorded window (open), or end, measured

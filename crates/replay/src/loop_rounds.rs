@@ -158,7 +158,8 @@ pub(crate) fn has_its_order(instruction: Instruction) -> bool {
     match instruction {
         Instruction::Sleep(_)
         | Instruction::SleepUntil(_)
-        | Instruction::SleepPeriod(_)
+        | Instruction::Expiry(_)
+        | Instruction::NextExpiry(_)
         | Instruction::Wait(_)
         | Instruction::WaitHeld(_)
         | Instruction::WaitUninterruptible(_)

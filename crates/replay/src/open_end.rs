@@ -104,7 +104,8 @@ fn lap_of(ops: &[Op]) -> &[Op] {
 /// Least time of a lap of `ops` in ns, whatever other tasks do.
 fn time_of(ops: &[Op]) -> u64 {
     let time = |op: &Op| match op.instruction() {
-        Instruction::Run(span) | Instruction::Sleep(span) | Instruction::SleepPeriod(span) => span.0,
+        Instruction::Run(span) | Instruction::Sleep(span) => span.0,
+        Instruction::Expiry(span) | Instruction::NextExpiry(span) => span.0,
         Instruction::SleepUntil(at) => at.0,
         _ => 0,
     };

@@ -128,8 +128,8 @@ pub fn let_go_on_later(
 
 /// The operations of a task after its last sleep for reasons outside the recording.
 fn after_last_sleep(ops: &[Op]) -> &[Op] {
-    use Instruction::{Sleep, SleepPeriod, SleepUntil};
-    let last = ops.iter().rposition(|op| matches!(op.instruction(), Sleep(_) | SleepPeriod(_) | SleepUntil(_)));
+    use Instruction::{Expiry, NextExpiry, Sleep};
+    let last = ops.iter().rposition(|op| matches!(op.instruction(), Sleep(_) | Expiry(_) | NextExpiry(_)));
     &ops[last.map_or(0, |last| last + 1)..]
 }
 

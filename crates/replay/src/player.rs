@@ -114,13 +114,12 @@ impl Player {
             }
             Instruction::SleepUntil(at) => {
                 let until = at + self.shared.lap * u64::from(self.lap);
-                (self.slept_until, self.expired) = (Some(until.max(cx.now)), Some(until));
+                self.slept_until = Some(until.max(cx.now));
                 Step::SleepUntil(until)
             }
-            Instruction::SleepPeriod(period) => {
-                let until = next_expiry(self.expired.unwrap_or(cx.now), period, cx.now);
-                (self.slept_until, self.expired) = (Some(until), Some(until));
-                Step::SleepUntil(until)
+            Instruction::Expiry(span) => self.expire(self.expired.unwrap_or(cx.now) + span, cx.now),
+            Instruction::NextExpiry(period) => {
+                self.expire(next_expiry(self.expired.unwrap_or(cx.now), period, cx.now), cx.now)
             }
             Instruction::Wait(edge) | Instruction::WaitHeld(edge) | Instruction::WaitUninterruptible(edge)
                 if self.lap > 0 && self.delay(edge).is_some() =>
@@ -159,6 +158,12 @@ impl Player {
             }
             Instruction::Exit | Instruction::Cut => return self.finish(instruction, cx.task),
         })
+    }
+
+    /// Waits for the periodic timer's expiry at `until`.
+    fn expire(&mut self, until: Time, now: Time) -> Step {
+        (self.slept_until, self.expired) = (Some(until.max(now)), Some(until));
+        Step::SleepUntil(until)
     }
 
     fn connect(&mut self, queue: u32, now: Time) -> Step {

@@ -17,8 +17,10 @@ pub enum Instruction {
     Sleep(Span),
     /// Wake-up from outside the recording, at this instant.
     SleepUntil(Time),
-    /// Wake-up by a periodic timer: at its next expiry, a multiple of this time after the end of the `SleepUntil` before.
-    SleepPeriod(Span),
+    /// Wake-up by the task's periodic timer, this long after its last expiry; the first time, after now.
+    Expiry(Span),
+    /// The same at its next expiry that is not past: a multiple of this time after the last one.
+    NextExpiry(Span),
     /// Wait for the wake-up edge of this number.
     Wait(u32),
     /// The same, but only if the holder of what the task waits for has begun its cycle (`handoffs`).
@@ -137,7 +139,8 @@ impl Op {
             Instruction::WaitHeld(edge) => (26, edge.into()),
             Instruction::Cycle(cycle) => (27, cycle.into()),
             Instruction::HasRead(round) => (28, round.into()),
-            Instruction::SleepPeriod(period) => (29, period.0),
+            Instruction::Expiry(span) => (29, span.0),
+            Instruction::NextExpiry(period) => (30, period.0),
         };
         Op(value.min(LENGTH_MAX) << 5 | tag)
     }
@@ -181,7 +184,8 @@ impl Op {
             26 => Instruction::WaitHeld(value as u32),
             27 => Instruction::Cycle(value as u32),
             28 => Instruction::HasRead(value as u32),
-            29 => Instruction::SleepPeriod(Span(value)),
+            29 => Instruction::Expiry(Span(value)),
+            30 => Instruction::NextExpiry(Span(value)),
             _ => Instruction::Cut,
         }
     }
@@ -251,7 +255,8 @@ mod tests {
             Instruction::Run(Span(123_456_789_012)),
             Instruction::Sleep(Span(0)),
             Instruction::SleepUntil(Time(u64::MAX >> 5)),
-            Instruction::SleepPeriod(Span(16_666_667)),
+            Instruction::Expiry(Span(0)),
+            Instruction::NextExpiry(Span(16_666_667)),
             Instruction::Wait(u32::MAX),
             Instruction::WaitUninterruptible(7),
             Instruction::WaitHeld(u32::MAX),

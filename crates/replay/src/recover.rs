@@ -37,14 +37,14 @@ use super::timers::Timers;
 use super::unknowns::Unknowns;
 use super::yields::Yields;
 use goodness_core::{CpuId, Off, Span, Start, TaskId, Time};
-use goodness_trace::{Context, Record, SchedEvent, Wake};
+use goodness_trace::{Record, SchedEvent, Wake};
 use pooled::{Pooled, shared_work};
 use std::collections::BTreeMap;
 
 /// Replay of wake-ups from outside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arrivals {
-    /// After the same delay since the wait started (closed loop).
+    /// After the same delay since the wait started (closed loop); those by periodic timers when these expire.
     #[default]
     Delays,
     /// At the recorded time (open loop).
@@ -104,8 +104,8 @@ pub fn recover(history: &History, options: ReplayOptions) -> Recovered {
         pooled: vec![Pooled::default(); pools.all.len()],
         pools,
         conversations: Conversations::new(history.participants.len()),
+        timers: Timers::find(history, &rule),
         rule,
-        timers: Timers::find(history),
         arrivals: options.arrivals,
         others: options.others,
         ends: options.ends,
@@ -421,10 +421,7 @@ impl Recovery<'_> {
         let holder = self.handoff(wake, cause, at);
         match self.recoveries[task.index()].activity {
             Activity::Blocked(..) => {
-                let ending = match (self.ending(task, cause, at), self.timers.of(task)) {
-                    (Ending::External, Some(timer)) if wake.context == Context::HardIrq => Ending::Expiry(timer),
-                    (ending, _) => ending,
-                };
+                let ending = self.ending(wake, cause, at);
                 self.hold(ending, holder);
                 self.wait_ended(task, ending, at);
                 self.begin_cycle(task, cause, ending, holder, at);
@@ -439,7 +436,7 @@ impl Recovery<'_> {
             }
             Activity::Running(_) => {
                 self.unknowns.early_wakings += 1;
-                self.recoveries[task.index()].early = Some(self.ending(task, cause, at));
+                self.recoveries[task.index()].early = Some(self.ending(wake, cause, at));
             }
             Activity::Runnable | Activity::Unaccounted(_) | Activity::Gone => self.unknowns.redundant_wakings += 1,
         }
@@ -560,7 +557,7 @@ impl Recovery<'_> {
             }
             (Ending::Expiry(timer), Arrivals::Delays) => {
                 self.unknowns.expiries += 1;
-                self.recoveries[task.index()].expiry(timer, since, at, self.begin)
+                self.recoveries[task.index()].expiry(timer, since, at)
             }
             // A wait of zero length would not be a wait.
             (Ending::External | Ending::Outcome, Arrivals::Delays) => Instruction::Sleep(at.since(since).max(Span(1))),

@@ -93,6 +93,8 @@ pub struct TaskRecovery {
     pub turn: Option<Answer>,
     /// Time that it waited for its periodic timer.
     pub timed: Span,
+    /// Last expiry of its periodic timer.
+    pub expired: Option<Time>,
 }
 
 impl TaskRecovery {
@@ -124,6 +126,7 @@ impl TaskRecovery {
             answers_on: None,
             turn: None,
             timed: Span::ZERO,
+            expired: None,
         }
     }
 
@@ -140,14 +143,13 @@ impl TaskRecovery {
         self.ops.push(Op::new(instruction));
     }
 
-    /// The wait for `timer` from `since` to `until` in a recording that began at `begin`. A timer that skips expiries
-    /// counts from the first.
-    pub fn expiry(&mut self, timer: Timer, since: Time, until: Time, begin: Time) -> Instruction {
-        let is_first = self.timed == Span::ZERO;
-        self.timed += until.since(since).max(Span(1));
-        match timer {
-            Timer::Skipping(period) if !is_first => Instruction::SleepPeriod(period),
-            Timer::Recorded | Timer::Skipping(_) => Instruction::SleepUntil(Time(until.since(begin).0)),
+    /// The wait for `timer` from `since` to `until`. It counts from the last expiry, and the first from its own begin.
+    pub fn expiry(&mut self, timer: Timer, since: Time, until: Time) -> Instruction {
+        self.timed += until.since(since);
+        match (timer, self.expired.replace(until)) {
+            (_, None) => Instruction::Expiry(until.since(since)),
+            (Timer::MakesUp, Some(last)) => Instruction::Expiry(until.since(last)),
+            (Timer::LeavesOut(period), Some(_)) => Instruction::NextExpiry(period),
         }
     }
 

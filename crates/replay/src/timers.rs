@@ -7,12 +7,14 @@
 //!
 //! | the task's wake-ups by interrupts | replayed |
 //! |---|---|
-//! | not on a grid, or each wait as regular as the grid | after the recorded delay |
-//! | on a grid | at the recorded times; a task that is late does not wait |
+//! | not on a grid, or each wait as regular as the grid, or timers expire at ticks alone | after the recorded delay |
+//! | on a grid | the recorded time after the last expiry; a task that is late does not wait |
 //! | on a grid, and a task that was late left out what it had missed | at the next expiry, however late it is |
 //!
-//! A task that was never late does as others of its program that were.
+//! A task that was never late does as late tasks of its program did. Waits that end off the grid, and those for devices,
+//! stay delays.
 
+use super::causes::Rule;
 use super::history::History;
 use super::participants::Participant;
 use goodness_core::{Off, Span, TaskId, Time};
@@ -43,15 +45,15 @@ const LATE_MIN: usize = 3;
 /// The timer of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {
-    /// It expires at the recorded times; the task does all its work, however late.
-    Recorded,
+    /// The task does all its work, however late.
+    MakesUp,
     /// It expires once in this period; a late task leaves out what it has missed.
-    Skipping(Span),
+    LeavesOut(Span),
 }
 
 /// The periodic timers of a recording, by task.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Timers(Vec<Option<Timer>>);
+#[derive(Clone, Debug, Default)]
+pub struct Timers(Vec<Option<(Grid, Timer)>>);
 
 /// A wait that an interrupt ended.
 #[derive(Clone, Copy, Debug)]
@@ -72,9 +74,10 @@ struct Seen {
 }
 
 impl Timers {
-    /// Finds the timers.
+    /// Finds the timers. `rule` knows the tick: where timers expire at ticks alone, as without high resolution, sleeps of
+    /// any length end on its grid.
     #[must_use]
-    pub fn find(history: &History) -> Timers {
+    pub fn find(history: &History, rule: &Rule) -> Timers {
         let mut tasks = vec![Seen::default(); history.participants.len()];
         for record in history.records {
             if let Some(wake) = history.waking(record) {
@@ -89,25 +92,30 @@ impl Timers {
                 }
             }
         }
-        let rhythms: Vec<Option<Rhythm>> = tasks.into_iter().map(|task| Rhythm::of(&task.waits)).collect();
+        let all = || tasks.iter().flat_map(|task| &task.waits);
+        if all().filter(|wait| rule.is_on_tick(wait.until)).count() * 2 > all().count() {
+            return Timers::default();
+        }
+        let rhythms: Vec<Option<Rhythm>> = tasks.iter().map(|task| Rhythm::of(&task.waits)).collect();
         let mut programs = BTreeMap::<u32, BTreeSet<Late>>::new();
         for (rhythm, it) in rhythms.iter().zip(&history.participants) {
-            programs.entry(it.program).or_default().extend(rhythm.and_then(|rhythm| rhythm.late));
+            programs.entry(it.program).or_default().extend(rhythm.as_ref().and_then(|rhythm| rhythm.late));
         }
         let timer = |(rhythm, it): (Option<Rhythm>, &Participant)| {
             let of_others = Some(&programs[&it.program]).filter(|all| all.len() == 1).and_then(|all| all.first());
             rhythm.map(|rhythm| match rhythm.late.or(of_others.copied()) {
-                Some(Late::LeavesOut) => Timer::Skipping(rhythm.period),
-                Some(Late::MakesUp) | None => Timer::Recorded,
+                Some(Late::LeavesOut) => (rhythm.grid, Timer::LeavesOut(rhythm.grid.period())),
+                Some(Late::MakesUp) | None => (rhythm.grid, Timer::MakesUp),
             })
         };
         Timers(rhythms.into_iter().zip(&history.participants).map(timer).collect())
     }
 
-    /// The timer that ends the waits of `task` for interrupts.
+    /// The timer of `task`, if it expires at `at`.
     #[must_use]
-    pub fn of(&self, task: TaskId) -> Option<Timer> {
-        self.0.get(task.index()).copied().flatten()
+    pub fn expiring(&self, task: TaskId, at: Time) -> Option<Timer> {
+        let (grid, timer) = self.0.get(task.index())?.as_ref()?;
+        grid.expiry(at).map(|_| *timer)
     }
 }
 
@@ -136,9 +144,9 @@ enum Late {
 }
 
 /// The rhythm of a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 struct Rhythm {
-    period: Span,
+    grid: Grid,
     /// None if it was not late.
     late: Option<Late>,
 }
@@ -152,15 +160,12 @@ impl Rhythm {
         let times: Vec<Time> = waits.iter().map(|wait| wait.until).collect();
         // A late task misses expiries, so that the usual step may be several periods.
         let grid = (1..=STEP_MAX).find_map(|periods| Grid::fit(&times, periods).filter(|grid| grid.has(&times)))?;
-        let on_grid: Vec<(Wait, i64)> =
-            waits.iter().filter_map(|wait| Some((*wait, grid.expiry(wait.until)?))).collect();
         let lengths = waits.iter().map(|wait| wait.until.since(wait.since)).collect();
-        let between = on_grid.windows(2).map(|pair| grid.deviation(pair[1].0.until.since(pair[0].0.until))).collect();
-        if spread(lengths) <= LATENESS.max(median(between) * IRREGULAR) {
+        let between = times.windows(2).map(|pair| grid.deviation(pair[1].since(pair[0]))).collect();
+        if grid.spread(lengths) <= LATENESS.max(median(between) * IRREGULAR) {
             return None;
         }
-        let period = Span(grid.period.round() as u64);
-        Some(Rhythm { period, late: when_late(&on_grid, period) })
+        Some(Rhythm { grid, late: when_late(&grid.on(waits), grid.period()) })
     }
 }
 
@@ -204,6 +209,7 @@ impl Line {
 }
 
 /// Expiries at equal distances.
+#[derive(Clone, Copy, Debug)]
 struct Grid {
     origin: Time,
     /// From `origin` to the expiry of number 0, in ns.
@@ -236,13 +242,17 @@ impl Grid {
 
     fn through(origin: Time, points: &[(f64, f64)]) -> Option<Grid> {
         let Line { mean: (number, time), slope } = Line::through(points)?;
-        (slope >= PERIOD_MIN.0 as f64).then(|| Grid { origin, first: time - slope * number, period: slope })
+        (slope >= PERIOD_MIN.0 as f64).then_some(Grid { origin, first: time - slope * number, period: slope })
     }
 
     /// True if nearly all of `times` are near an expiry.
     fn has(&self, times: &[Time]) -> bool {
         let off = times.iter().filter(|time| self.expiry(**time).is_none()).count();
         off * OFF_GRID <= times.len()
+    }
+
+    fn period(&self) -> Span {
+        Span(self.period.round() as u64)
     }
 
     /// The number of the expiry at `at`, if one is near.
@@ -256,6 +266,32 @@ impl Grid {
         (TOLERANCE.0 as f64).min(self.period / TOLERANCE_PART as f64)
     }
 
+    /// Those of `waits` that end on it, with their numbers. The work before others is that of the next cycle.
+    fn on(&self, waits: &[Wait]) -> Vec<(Wait, i64)> {
+        let mut work = Span::ZERO;
+        let mut on = Vec::new();
+        for wait in waits {
+            work += wait.work;
+            if let Some(number) = self.expiry(wait.until) {
+                on.push((Wait { work: std::mem::take(&mut work), ..*wait }, number));
+            }
+        }
+        on
+    }
+
+    /// How much `spans` vary apart from whole periods: the median distance from the middle one.
+    fn spread(&self, spans: Vec<Span>) -> Span {
+        let period = self.period().0;
+        let mut rests: Vec<u64> = spans.iter().map(|span| span.0 % period).collect();
+        rests.sort_unstable();
+        // The circle is cut where it has the widest gap.
+        let gap = |at: &usize| (rests[(at + 1) % rests.len()] + period - rests[*at]) % period;
+        let cut = (0..rests.len()).max_by_key(gap).map_or(0, |at| rests[(at + 1) % rests.len()]);
+        let rests: Vec<Span> = rests.iter().map(|rest| Span((rest + period - cut) % period)).collect();
+        let middle = median(rests.clone());
+        median(rests.into_iter().map(|rest| Span(rest.0.abs_diff(middle.0))).collect())
+    }
+
     /// How far `step` is from a whole number of periods.
     fn deviation(&self, step: Span) -> Span {
         let off = step.0 as f64 / self.period;
@@ -267,12 +303,6 @@ impl Grid {
 fn median(mut spans: Vec<Span>) -> Span {
     let middle = spans.len() / 2;
     if spans.is_empty() { Span::ZERO } else { *spans.select_nth_unstable(middle).1 }
-}
-
-/// The median distance from the median.
-fn spread(spans: Vec<Span>) -> Span {
-    let middle = median(spans.clone());
-    median(spans.into_iter().map(|span| Span(span.0.abs_diff(middle.0))).collect())
 }
 
 #[cfg(test)]
@@ -313,16 +343,16 @@ mod tests {
     #[test]
     fn wake_ups_on_a_grid_are_those_of_a_timer_and_delays_are_not() {
         for every in [20, 2] {
-            let Rhythm { period, late } = Rhythm::of(&cycles(every, same, skipping)).expect("a timer");
-            assert!(period.0.abs_diff(PERIOD.0) < 1_000, "{every}: {period:?}");
+            let Rhythm { grid, late } = Rhythm::of(&cycles(every, same, skipping)).expect("a timer");
+            assert!(grid.period().0.abs_diff(PERIOD.0) < 1_000, "{every}: {grid:?}");
             assert_eq!(late, Some(Late::LeavesOut), "{every}");
         }
         let in_time = cycles(500, same, skipping);
         let in_time = Rhythm::of(&in_time[1..]).expect("a timer");
         assert_eq!(in_time.late, None, "it was never late");
         let delays = cycles(20, same, |due, since, late| (due, since + PERIOD + Span(late)));
-        assert_eq!(Rhythm::of(&delays), None, "each wait has the same length");
-        assert_eq!(Rhythm::of(&cycles(500, same, skipping)[..WAKES_MIN - 1]), None, "too few");
+        assert!(Rhythm::of(&delays).is_none(), "each wait has the same length");
+        assert!(Rhythm::of(&cycles(500, same, skipping)[..WAKES_MIN - 1]).is_none(), "too few");
     }
 
     #[test]
@@ -346,7 +376,21 @@ mod tests {
                 Wait { since, until, work: Span(unit) }
             })
             .collect();
-        assert_eq!(Rhythm::of(&waits), None);
+        assert!(Rhythm::of(&waits).is_none());
+    }
+
+    #[test]
+    fn delays_of_whole_milliseconds_after_hardly_any_work_stay_delays() {
+        let mut until = Time::ZERO;
+        let mut rng = Seed(9).rng();
+        let waits: Vec<Wait> = (0..300)
+            .map(|_| {
+                let since = until + Span(5_000 + rng.below(5_000));
+                until = since + Span::from_ms(1 + rng.below(3));
+                Wait { since, until, work: Span::from_us(5) }
+            })
+            .collect();
+        assert!(Rhythm::of(&waits).is_none());
     }
 
     #[test]
@@ -362,7 +406,7 @@ mod tests {
                     Wait { since, until, work: Span::from_us(60) }
                 })
                 .collect();
-            assert_eq!(Rhythm::of(&waits), None, "seed {seed}, {late} ns late");
+            assert!(Rhythm::of(&waits).is_none(), "seed {seed}, {late} ns late");
         }
     }
 }

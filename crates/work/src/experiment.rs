@@ -552,7 +552,7 @@ impl Reading<'_> {
     /// A periodic timer, whose number is set by the program.
     fn timer(&self, key: &str, value: &Value, overrun: Overrun) -> Result<Op, String> {
         match self.span(key, value)? {
-            Span::ZERO => Err(self.wrong(key, "a timer's period is not 0; write every = \"5ms\"")),
+            Span::ZERO => Err(self.wrong(key, &format!("a timer's period is not 0; write {key} = \"5ms\""))),
             period => Ok(Op::Timer { timer: 0, period, overrun }),
         }
     }

@@ -11,8 +11,10 @@ use crate::pools::{Pools, Visit};
 use crate::program::Instruction;
 use crate::requests::Requests;
 use crate::services::Taken;
-use crate::task_recovery::Ending;
+use crate::task_recovery::{Activity, Ending};
+use crate::timers::Timer;
 use goodness_core::{Off, TaskId, Time};
+use goodness_trace::{Context, Wake};
 use std::collections::VecDeque;
 
 /// Recovery of one pool.
@@ -31,12 +33,25 @@ pub(super) fn shared_work(history: &History, rule: &Rule, windows: &Windows, oth
 }
 
 impl Recovery<'_> {
-    /// The cause that ends the wait of `task`.
-    pub(super) fn ending(&mut self, task: TaskId, cause: Cause, at: Time) -> Ending {
-        match self.waking_in_pool(task, cause, at) {
-            Some(ending) => ending,
-            None => self.fire(task, cause, at),
+    /// The cause that ends the wait of the woken task.
+    pub(super) fn ending(&mut self, wake: &Wake, cause: Cause, at: Time) -> Ending {
+        if let Some(ending) = self.waking_in_pool(wake.task, cause, at) {
+            return ending;
         }
+        match self.fire(wake.task, cause, at) {
+            Ending::External => self.timer(wake, at).map_or(Ending::External, Ending::Expiry),
+            ending => ending,
+        }
+    }
+
+    /// The periodic timer that wakes a task. Work of a pool is done by whichever of its tasks takes it.
+    fn timer(&self, wake: &Wake, at: Time) -> Option<Timer> {
+        let waits = match self.recoveries[wake.task.index()].activity {
+            Activity::Blocked(_, off) => off == Off::Sleeping,
+            activity => matches!(activity, Activity::Running(_)),
+        };
+        let may = waits && wake.context == Context::HardIrq && self.pools.of(wake.task).is_none();
+        self.timers.expiring(wake.task, at).filter(|_| may)
     }
 
     /// `who` waits again: a reply to the event loop that addressed it.

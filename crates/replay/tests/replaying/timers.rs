@@ -1,18 +1,23 @@
 //! Periodic timers: what a task asks for when others take its CPU, from a recording in which they did not.
 
 use super::recorder::{CpuTime, Planned, Recorder, run};
-use goodness_core::{Machine, Nice, Span, Start, Step, Task, Time};
+use super::us;
+use goodness_core::{Event, Machine, Nice, Observer, Off, Span, Start, Step, Task, TaskId, Time};
 use goodness_policies::eevdf::Eevdf;
 use goodness_replay::program::Instruction;
 use goodness_replay::{Recovered, Replay, ReplayOptions, recover};
-use goodness_work::script::{Op, Overrun, Plan, Script, TaskPlan};
+use goodness_work::script::{Op, OutsiderPlan, Overrun, Plan, Script, TaskPlan};
 use std::sync::Arc;
 
 const PERIOD: Span = Span::from_ms(10);
+fn timer(overrun: Overrun) -> Op {
+    Op::Timer { timer: 0, period: PERIOD, overrun }
+}
+
 const HORIZON: Time = Time(4_000_000_000);
 
 /// A task that computes for 2 to 4 ms between rests, beside two that compute all the time with this nice.
-fn plan(rest: Op, nice: i64) -> Planned {
+fn plan(rests: &[Op], nice: i64) -> Planned {
     let script = |ops: Vec<Op>, loops: bool| {
         let mut script = Script { ops, timers: 1, ..Script::default() };
         if loops {
@@ -29,7 +34,8 @@ fn plan(rest: Op, nice: i64) -> Planned {
     };
     let work = Op::ComputeBetween(Span::from_ms(2), Span::from_ms(4));
     let hog = || script(vec![Op::Do(Step::Compute(Span::MAX))], false);
-    let tasks = vec![task("t0", 0, script(vec![work, rest], true)), task("t1", nice, hog()), task("t2", nice, hog())];
+    let tasks =
+        vec![task("t0", 0, script([&[work], rests].concat(), true)), task("t1", nice, hog()), task("t2", nice, hog())];
     Planned(Plan { tasks, horizon: Some(HORIZON), ..Plan::default() })
 }
 
@@ -60,26 +66,87 @@ fn replayed(mut recovered: Recovered, nice: i64) -> u64 {
     simulated(&Replay::new("timers", recovered))
 }
 
+/// In a recording without a change, and with others of this nice: CPU time in reality, in ms, and replayed.
+fn compare(rests: &[Op], nice: i64) -> (u64, u64) {
+    (simulated(&plan(rests, nice)), replayed(recovered(&plan(rests, 0)), nice))
+}
+
 #[test]
 fn a_task_that_leaves_out_what_it_missed_asks_for_what_a_timer_allows() {
-    let timer = Op::Timer { timer: 0, period: PERIOD, overrun: Overrun::SkipsPassed };
-    let recording = recovered(&plan(timer.clone(), 0));
+    let recording = recovered(&plan(&[timer(Overrun::SkipsPassed)], 0));
     let ops = recording.tasks[0].ops.iter().map(|op| op.instruction());
-    let periods = ops.filter(|it| matches!(it, Instruction::SleepPeriod(it) if it.0.abs_diff(PERIOD.0) < 2_000));
+    let periods = ops.filter(|it| matches!(it, Instruction::NextExpiry(it) if it.0.abs_diff(PERIOD.0) < 2_000));
     assert!(periods.count() > 250, "{:?}", &recording.tasks[0].ops[..40]);
     for nice in [-5, -3, 5, 10] {
-        let (real, replay) = (simulated(&plan(timer.clone(), nice)), replayed(recording.clone(), nice));
+        let (real, replay) = compare(&[timer(Overrun::SkipsPassed)], nice);
         assert!(real.abs_diff(replay) * 20 <= real, "nice {nice}: {real} ms, replayed {replay}");
     }
 }
 
 #[test]
+fn a_task_that_makes_up_for_what_it_missed_asks_for_all() {
+    for nice in [-3, -1, 5, 10] {
+        let (real, replay) = compare(&[timer(Overrun::KeepsGrid)], nice);
+        assert!(real.abs_diff(replay) * 20 <= real, "nice {nice}: {real} ms, replayed {replay}");
+    }
+}
+
+/// A device wait ends in an interrupt, too, but not by the timer.
+#[test]
+fn waits_for_devices_between_expiries_stay_delays() {
+    let inbox = Plan::default().mailbox();
+    let read = [Op::AskDevice(inbox), Op::Do(Step::Compute(us(10))), timer(Overrun::SkipsPassed)];
+    let disk = |mut it: Planned| {
+        let ops = vec![Op::Receive(inbox), Op::SleepBetween(us(200), us(500)), Op::Reply];
+        let mut script = Script { ops, ..Script::default() };
+        script.repeat_from(0, None);
+        assert_eq!(it.0.mailbox(), inbox);
+        it.0.outside = vec![OutsiderPlan { name: "disk".into(), start: Time::ZERO, script: Arc::new(script) }];
+        it
+    };
+    let recording = recovered(&disk(plan(&read, 0)));
+    let count = |is: fn(Instruction) -> bool| recording.tasks[0].ops.iter().filter(|op| is(op.instruction())).count();
+    let timers = count(|it| matches!(it, Instruction::Expiry(_) | Instruction::NextExpiry(_)));
+    let delays = count(|it| matches!(it, Instruction::Sleep(_)));
+    assert!(timers > 150 && delays > 200, "{timers} expiries, {delays} delays");
+    let (real, replay) = (simulated(&disk(plan(&read, -1))), replayed(recording, -1));
+    assert!(real.abs_diff(replay) * 20 <= real, "{real} ms, replayed {replay}");
+}
+
+/// Its timer begins with it: what it would have done before is not made up for.
+#[test]
+fn a_task_that_begins_later_than_recorded_has_its_first_expiry_later() {
+    let sleeps = |late: u64| {
+        let mut plan = plan(&[timer(Overrun::KeepsGrid)], 0);
+        plan.0.tasks[0].start = Start::At(Time::ZERO + Span::from_ms(100));
+        let mut recovered = recovered(&plan);
+        recovered.tasks[0].start = Start::At(Time::ZERO + Span::from_ms(100 + late));
+        let mut sleeps = Sleeps(0);
+        let machine = Machine::flat(1, 250).expect("a machine");
+        run::<Eevdf>(&machine, &Replay::new("late", recovered), 0, &mut sleeps);
+        sleeps.0
+    };
+    let (in_time, late) = (sleeps(0), sleeps(500));
+    assert!(in_time > 250 && late * 10 > in_time * 8, "{in_time} sleeps, {late} if it begins later");
+}
+
+/// How often the first task went to sleep.
+struct Sleeps(u32);
+
+impl Observer for Sleeps {
+    fn observe(&mut self, _: Time, event: &Event) {
+        if let Event::Switch { prev: Some(TaskId(0)), off: Off::Sleeping, .. } = *event {
+            self.0 += 1;
+        }
+    }
+}
+
+#[test]
 fn a_task_that_sleeps_for_a_time_is_replayed_with_that() {
-    let sleep = Op::Do(Step::Sleep(Span::from_ms(5)));
-    let recording = recovered(&plan(sleep.clone(), 0));
-    assert_eq!(recording.unknowns.expiries, 0);
+    let sleep = [Op::Do(Step::Sleep(Span::from_ms(5)))];
+    assert_eq!(recovered(&plan(&sleep, 0)).unknowns.expiries, 0);
     for nice in [-5, 5] {
-        let (real, replay) = (simulated(&plan(sleep.clone(), nice)), replayed(recording.clone(), nice));
+        let (real, replay) = compare(&sleep, nice);
         assert!(real.abs_diff(replay) * 20 <= real, "nice {nice}: {real} ms, replayed {replay}");
     }
 }
