@@ -112,14 +112,10 @@ impl Player {
                 self.slept_until = Some(cx.now + span);
                 Step::Sleep(span)
             }
-            Instruction::SleepUntil(at) => {
-                let until = at + self.shared.lap * u64::from(self.lap);
-                self.slept_until = Some(until.max(cx.now));
-                Step::SleepUntil(until)
-            }
-            Instruction::Expiry(span) => self.expire(self.expired.unwrap_or(cx.now) + span, cx.now),
+            Instruction::SleepUntil(at) => self.sleep_until(at + self.shared.lap * u64::from(self.lap), cx.now),
+            Instruction::Expiry(span) => self.expire(self.last_expiry(cx.now) + span, cx.now),
             Instruction::NextExpiry(period) => {
-                self.expire(next_expiry(self.expired.unwrap_or(cx.now), period, cx.now), cx.now)
+                self.expire(next_expiry(self.last_expiry(cx.now), period, cx.now), cx.now)
             }
             Instruction::Wait(edge) | Instruction::WaitHeld(edge) | Instruction::WaitUninterruptible(edge)
                 if self.lap > 0 && self.delay(edge).is_some() =>
@@ -160,10 +156,20 @@ impl Player {
         })
     }
 
-    /// Waits for the periodic timer's expiry at `until`.
-    fn expire(&mut self, until: Time, now: Time) -> Step {
-        (self.slept_until, self.expired) = (Some(until.max(now)), Some(until));
+    fn sleep_until(&mut self, until: Time, now: Time) -> Step {
+        self.slept_until = Some(until.max(now));
         Step::SleepUntil(until)
+    }
+
+    /// The last expiry of the periodic timer, which starts when it is first waited for.
+    fn last_expiry(&self, now: Time) -> Time {
+        self.expired.unwrap_or(now)
+    }
+
+    /// Waits for the expiry of the periodic timer at `until`.
+    fn expire(&mut self, until: Time, now: Time) -> Step {
+        self.expired = Some(until);
+        self.sleep_until(until, now)
     }
 
     fn connect(&mut self, queue: u32, now: Time) -> Step {

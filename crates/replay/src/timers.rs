@@ -11,8 +11,8 @@
 //! | on a grid | the recorded time after the last expiry; a task that is late does not wait |
 //! | on a grid, and a task that was late left out what it had missed | at the next expiry, however late it is |
 //!
-//! A task that was never late does as late tasks of its program did. Waits that end off the grid, and those for devices,
-//! stay delays.
+//! A task that was never late does as late tasks of its program did. Waits that end off the grid, and those for
+//! devices, stay delays.
 
 use super::causes::Rule;
 use super::history::History;
@@ -74,8 +74,8 @@ struct Seen {
 }
 
 impl Timers {
-    /// Finds the timers. `rule` knows the tick: where timers expire at ticks alone, as without high resolution, sleeps of
-    /// any length end on its grid.
+    /// Finds the timers. `rule` knows the tick: where timers expire at ticks alone, as without high resolution, sleeps
+    /// of any length end on its grid.
     #[must_use]
     pub fn find(history: &History, rule: &Rule) -> Timers {
         let mut tasks = vec![Seen::default(); history.participants.len()];
@@ -312,8 +312,8 @@ mod tests {
 
     const PERIOD: Span = Span::from_ms(5);
 
-    /// Cycles of a task that waits for a CPU for up to 2 ms, in each so many for 6 ms. `work` is that of a cycle of this
-    /// many periods; `wake` says when it wakes after a cycle that was due at a time and ended at another.
+    /// Cycles of a task that waits for a CPU for up to 2 ms, in each so many for 6 ms more. `work` is that of a cycle
+    /// of so many periods; `wake` says when it wakes after a cycle that was due at a time and ended at another.
     fn cycles(every: usize, work: impl Fn(u64) -> Span, wake: impl Fn(Time, Time, u64) -> (Time, Time)) -> Vec<Wait> {
         let mut rng = Seed(7).rng();
         let (mut due, mut until) = (Time::ZERO, Time::ZERO);

@@ -123,8 +123,8 @@ fn a_knob_three_times_wrong_is_rejected() {
     assert!(right > 0.8 && wrong < 0.4, "inside: {right} as set, {wrong} three times as large");
 }
 
-/// Negative control: three times as many tasks as were added. Six of class idle take as little as two, and periodic tasks
-/// get what they ask for beside six as beside two, so these cannot tell.
+/// Negative control: three times as many tasks as were added. Six of class idle take as little as two, and periodic
+/// tasks get what they ask for beside six as beside two, so these cannot tell.
 #[test]
 fn load_three_times_as_large_as_was_added_is_rejected() {
     let of_load = |cases: Vec<Case>| -> Vec<Case> {

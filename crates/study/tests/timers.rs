@@ -1,5 +1,5 @@
-//! Changes of periodic tasks: what replays with timers foretold, and what those with delays did, both before the changes
-//! were made (`docs/fidelity/timers.md`).
+//! Changes of periodic tasks: what replays with timers foretold, and what those with delays did, both before the
+//! changes were made (`docs/fidelity/timers.md`).
 
 use goodness_study::changes::score::{self, Case};
 use goodness_study::changes::{self, Effect, Effects, pairs};
