@@ -93,7 +93,8 @@ impl Timers {
             }
         }
         let all = || tasks.iter().flat_map(|task| &task.waits);
-        if all().filter(|wait| rule.is_on_tick(wait.until)).count() * 2 > all().count() {
+        let off_tick = all().filter(|wait| !rule.is_on_tick(wait.until)).count();
+        if off_tick * OFF_GRID < all().count() {
             return Timers::default();
         }
         let rhythms: Vec<Option<Rhythm>> = tasks.iter().map(|task| Rhythm::of(&task.waits)).collect();

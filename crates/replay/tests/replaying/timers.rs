@@ -150,3 +150,24 @@ fn a_task_that_sleeps_for_a_time_is_replayed_with_that() {
         assert!(real.abs_diff(replay) * 20 <= real, "nice {nice}: {real} ms, replayed {replay}");
     }
 }
+
+/// The control is the same task in a program of its own, of which nothing says what it does when it is late.
+#[test]
+fn a_task_that_was_never_late_does_as_late_ones_of_its_program() {
+    let skips = |program| {
+        let mut plan = plan(&[timer(Overrun::SkipsPassed)], 0);
+        let light = vec![Op::ComputeBetween(us(50), us(400)), timer(Overrun::SkipsPassed)];
+        let mut script = Script { ops: light, timers: 1, ..Script::default() };
+        script.repeat_from(0, None);
+        let start = Start::WokenAt(Time::ZERO);
+        let task = Task { address_space: Some(0), ..Task::default() };
+        plan.0.tasks.push(TaskPlan { name: "t3".into(), start, task, line: 0, script: Arc::new(script) });
+        let mut recorder = Recorder::new(1, 4);
+        recorder.written.participants[3].program = program;
+        run::<Eevdf>(&Machine::flat(1, 250).expect("a machine"), &plan, 0, &mut recorder);
+        let recovered = recover(&recorder.written.history(), ReplayOptions::default());
+        recovered.tasks[3].ops.iter().filter(|op| matches!(op.instruction(), Instruction::NextExpiry(_))).count()
+    };
+    let (with_others, alone) = (skips(0), skips(3));
+    assert!(with_others > 300 && alone == 0, "{with_others} and {alone} expiries that leave out what was missed");
+}
