@@ -64,7 +64,7 @@ struct Wait {
     work: Span,
 }
 
-/// What is known of a task so far.
+/// State of one task during the search.
 #[derive(Clone, Debug, Default)]
 struct Seen {
     runs_since: Option<Time>,
@@ -137,7 +137,7 @@ impl Seen {
     }
 }
 
-/// What a late task does about the expiries that it missed.
+/// Treatment of missed expiries by a late task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Late {
     LeavesOut,
@@ -170,7 +170,8 @@ impl Rhythm {
     }
 }
 
-/// What a task with this period does when it is late. `None` if it hardly ever was, or also missed expiries otherwise.
+/// Treatment of missed expiries by a task with this period. `None` if it was hardly ever late, or also missed expiries
+/// otherwise.
 fn when_late(waits: &[(Wait, i64)], period: Span) -> Option<Late> {
     let (mut cycles, mut late, mut in_time) = (Vec::new(), 0, 0);
     for pair in waits.windows(2) {
@@ -280,7 +281,7 @@ impl Grid {
         on
     }
 
-    /// How much `spans` vary apart from whole periods: the median distance from the middle one.
+    /// Variation of `spans` apart from whole periods: the median distance from the middle one.
     fn spread(&self, spans: Vec<Span>) -> Span {
         let period = self.period().0;
         let mut rests: Vec<u64> = spans.iter().map(|span| span.0 % period).collect();
@@ -293,7 +294,7 @@ impl Grid {
         median(rests.into_iter().map(|rest| Span(rest.0.abs_diff(middle.0))).collect())
     }
 
-    /// How far `step` is from a whole number of periods.
+    /// Distance of `step` from a whole number of periods.
     fn deviation(&self, step: Span) -> Span {
         let off = step.0 as f64 / self.period;
         Span(((off - off.round()).abs() * self.period) as u64)

@@ -130,7 +130,7 @@ fn a_task_that_begins_later_than_recorded_has_its_first_expiry_later() {
     assert!(in_time > 250 && late * 10 > in_time * 8, "{in_time} sleeps, {late} if it begins later");
 }
 
-/// How often the first task went to sleep.
+/// Number of sleeps of the first task.
 struct Sleeps(u32);
 
 impl Observer for Sleeps {
@@ -170,4 +170,15 @@ fn a_task_that_was_never_late_does_as_late_ones_of_its_program() {
     };
     let (with_others, alone) = (skips(0), skips(3));
     assert!(with_others > 300 && alone == 0, "{with_others} and {alone} expiries that leave out what was missed");
+}
+
+/// Sleeps of any length end at ticks there, so a grid shows nothing. The control is a period that is no whole ticks.
+#[test]
+fn a_recording_whose_timers_all_expire_at_ticks_shows_no_periods() {
+    let expiries = |period| {
+        let timer = Op::Timer { timer: 0, period, overrun: Overrun::SkipsPassed };
+        recovered(&plan(&[timer], 0)).unknowns.expiries
+    };
+    let (whole, other) = (expiries(Span::from_ms(8)), expiries(Span::from_ms(9)));
+    assert!(whole == 0 && other > 200, "{whole} at ticks, {other} elsewhere");
 }
